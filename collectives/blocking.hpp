@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <source_location>
 #include <span>
+#include <utility>
 
 #include "collectives/data/reduction.hpp"
 #include "runtime/core/task.hpp"
@@ -13,8 +14,19 @@
 
 namespace coracle::internals {
 
-/// Returns when the task has ended, turning the rank's loop until then; throws its error.
-using RunTask = void (*)(Task<> task);
+/// What the caller does with a task: it returns when that has ended, turning the rank's loop until then; throws its
+/// error.
+class RunTask {
+ public:
+  using Function = void (*)(const void* context, Task<> task);
+  /// `context`, which is the caller's, outlives this.
+  RunTask(Function function, const void* context) noexcept : function_(function), context_(context) {}
+  void operator()(Task<> task) const { function_(context_, std::move(task)); }
+
+ private:
+  Function function_;
+  const void* context_;
+};
 
 // Each is a collective as the one of Team, or of bytes, whose name it has; what that throws, these throw. They return
 // when it has ended for this member. `run` is called at most once.

@@ -59,6 +59,8 @@ class Completion {
   void cancel(std::error_code reason = std::make_error_code(std::errc::operation_canceled)) noexcept {
     scope_.cancel(reason);
   }
+  /// Shows what is under way.
+  void visit(WaiterVisitor& visitor) const noexcept { scope_.visit(visitor); }
   bool is_cancelled() const noexcept { return static_cast<bool>(scope_.cancelled()); }
 
  private:

@@ -1,7 +1,9 @@
 // What the linker knows of the file that it made, and the loader of the main program.
 #include "runtime/core/own_module.hpp"
 
+#include <errno.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <functional>
@@ -40,6 +42,7 @@ int note_first(dl_phdr_info* object, std::size_t, void* place) noexcept {
   found.start = reinterpret_cast<const char*>(start);
   found.code_end = reinterpret_cast<const char*>(code_end);
   found.data_end = reinterpret_cast<const char*>(data_end);
+  found.base = object->dlpi_addr;
   found.digest = static_cast<std::uint16_t>(std::hash<std::string_view>()(parts));
   return 1;
 }
@@ -57,6 +60,11 @@ const Module kOwnModule{&__ehdr_start, &etext, &edata};
 const ProgramModule& program_module() noexcept {
   static const ProgramModule found = find_program();
   return found;
+}
+
+std::string program_path() {
+  const auto* started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return started_as != nullptr ? started_as : program_invocation_name;
 }
 
 }  // namespace coracle::internals

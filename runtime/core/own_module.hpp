@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace coracle::internals {
 
@@ -22,8 +23,12 @@ extern const Module kOwnModule;
 
 /// The main program, where the library is a shared one; otherwise an empty module, which holds nothing.
 struct ProgramModule : Module {
+  std::uintptr_t base;   ///< What is added to the addresses in its file.
   std::uint16_t digest;  ///< Tells programs apart: of the sizes and places of their parts.
 };
 const ProgramModule& program_module() noexcept;
+
+/// The file of the main program, where the system tells; else the name by which it was called.
+std::string program_path();
 
 }  // namespace coracle::internals

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/core/own_module.hpp"
+#include "runtime/job/backtrace_text.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -42,8 +43,8 @@ constexpr std::uint32_t kInProgram = std::uint32_t{1} << 31;
 static_assert(sizeof(std::source_location) == sizeof(const char*));
 
 /// 0: it lies elsewhere.
-std::uint32_t place_in(const Module& module, const char* constants) noexcept {
-  const std::ptrdiff_t offset = constants - module.start;
+std::uint32_t place_in(const Module& module, const void* address) noexcept {
+  const std::ptrdiff_t offset = static_cast<const char*>(address) - module.start;
   return module.holds_data(offset) && offset < std::ptrdiff_t{kInProgram} ? static_cast<std::uint32_t>(offset) : 0;
 }
 
@@ -52,20 +53,27 @@ std::uint32_t place_in(const Module& module, const char* constants) noexcept {
   return place != 0 ? kInProgram | place : 0;
 }
 
-std::uint32_t local_index_of(const std::source_location& where) noexcept {
-  const auto* const constants = std::bit_cast<const char*>(where);
-  const std::uint32_t place = place_in(kOwnModule, constants);
-  return place != 0 || constants == nullptr ? place : place_in_program(constants);  // null: of MPI's
-}
-
-std::string describe_place(std::uint32_t place) {
+/// What comes from elsewhere must not lead out of the image.
+const char* constants_at(std::uint32_t place) noexcept {
   const Module& module = (place & kInProgram) != 0 ? program_module() : kOwnModule;
   const std::uint32_t offset = place & ~kInProgram;
-  // What comes from elsewhere must not lead out of the image.
-  if (!module.holds_data(offset)) return "at an unknown place";
-  const auto where = std::bit_cast<std::source_location>(module.start + offset);
+  return module.holds_data(offset) ? module.start + offset : nullptr;
+}
+
+std::string describe_source(std::uint32_t place) {
+  const char* const constants = constants_at(place);
+  if (constants == nullptr) return "at an unknown place";
+  const auto where = std::bit_cast<std::source_location>(constants);
   const std::string_view file = where.file_name();
   return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
+}
+
+/// The call is just before what it returns to.
+std::string describe_site(std::uint32_t site, std::uint32_t program) {
+  const ProgramModule& own = program_module();
+  if (site == 0) return "in a shared library";
+  if (program != own.digest) return "in another program";
+  return place_in_source(program_path(), reinterpret_cast<std::uintptr_t>(own.start) - own.base + site - 1);
 }
 
 }  // namespace
@@ -75,24 +83,36 @@ const char* name_of(Called called) noexcept {
   return number < kNames.size() ? kNames[number] : "an unknown collective";
 }
 
-CallWords CallWords::of(const CollectiveCall& call, std::uint64_t number, std::uint64_t digest_before) noexcept {
+CallWords CallWords::of(const CollectiveCall& call, const ProgramCall& by, std::uint64_t number,
+                        std::uint64_t digest_before) noexcept {
   const std::uint64_t what =
       static_cast<std::uint64_t>(call.called) << kCalledShift | (call.bytes & CollectiveCall::kAnyBytes);
   // Multiplicative mixing, as in FxHash; the upper bits, which are looked at, depend on all.
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
   std::uint64_t digest = (std::rotl(digest_before, 5) ^ what) * kFactor;
   digest = (std::rotl(digest, 29) ^ call.root) * kFactor;
-  return {number, digest, what, call.root, local_index_of(call.where)};
+  const auto* const constants = std::bit_cast<const char*>(call.where);
+  const std::uint32_t place = place_in(kOwnModule, constants);
+  // An interface gives no place, or one in the library. Others are of a coroutine that goes on while its call waits.
+  if (by.function != nullptr && (constants == nullptr || place != 0)) {
+    const ProgramModule& program = program_module();
+    return {
+        number, digest, what, call.root, program.digest, place_in(kOwnModule, by.function), place_in(program, by.site)};
+  }
+  const bool is_elsewhere = place == 0 && constants != nullptr;
+  return {number, digest, what, call.root, is_elsewhere ? place_in_program(constants) : place, 0, 0};
 }
 
 std::string CallWords::describe() const {
   const std::uint64_t called = what >> kCalledShift;
   const bool is_end = called == static_cast<std::uint64_t>(Called::finalize);
-  std::string text = name_of(static_cast<Called>(called));
+  const char* const by = function != 0 && !is_end ? constants_at(function) : nullptr;
+  std::string text = by != nullptr ? by : name_of(static_cast<Called>(called));
   if (const std::uint64_t bytes = what & CollectiveCall::kAnyBytes; bytes != CollectiveCall::kAnyBytes)
     text += fmt::format(" of {} bytes", bytes);
   if (root != CollectiveCall::kNoRoot) text += fmt::format(", root {}", root);
-  return is_end ? text : text + fmt::format(" ({})", describe_place(place));
+  if (is_end) return text;
+  return text + fmt::format(" ({})", by != nullptr ? describe_site(site, place) : describe_source(place));
 }
 
 void CallRecord::write(const CallWords& words) noexcept {
@@ -103,13 +123,16 @@ void CallRecord::write(const CallWords& words) noexcept {
   what_.store(words.what, std::memory_order_relaxed);
   root_.store(words.root, std::memory_order_relaxed);
   place_.store(words.place, std::memory_order_relaxed);
+  function_.store(words.function, std::memory_order_relaxed);
+  site_.store(words.site, std::memory_order_relaxed);
   number_.store(words.number, std::memory_order_release);  // pairs with the acquire in read()
 }
 
 CallWords CallRecord::own() const noexcept {
   return {number_.load(std::memory_order_relaxed), digest_.load(std::memory_order_relaxed),
-          what_.load(std::memory_order_relaxed), root_.load(std::memory_order_relaxed),
-          place_.load(std::memory_order_relaxed)};
+          what_.load(std::memory_order_relaxed),   root_.load(std::memory_order_relaxed),
+          place_.load(std::memory_order_relaxed),  function_.load(std::memory_order_relaxed),
+          site_.load(std::memory_order_relaxed)};
 }
 
 std::optional<CallWords> CallRecord::read() const noexcept {
@@ -147,8 +170,8 @@ std::string CallDifference::describe(std::uint32_t rank_here, std::uint32_t rank
       here.number, calls);
 }
 
-std::uint64_t CollectiveLog::begin(const CollectiveCall& call) noexcept {
-  const CallWords words = CallWords::of(call, ++number_, digest_);
+std::uint64_t CollectiveLog::begin(const CollectiveCall& call, const ProgramCall& by) noexcept {
+  const CallWords words = CallWords::of(call, by, ++number_, digest_);
   digest_ = words.digest;
   (*records_)[number_ % kCalls].write(words);
   ++under_way_;

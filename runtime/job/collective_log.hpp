@@ -49,16 +49,26 @@ struct CollectiveCall {
   std::source_location where{};
 };
 
-/// A call as it is told to others, in 32 bytes. The place is where the program's text of it lies, counted from the
-/// start of the main program, which is the same in every rank; 0 for one in a shared library.
+/// The function of an interface (MPI) that the program is in, and where it has called it.
+struct ProgramCall {
+  const char* function = nullptr;  ///< In the library's own module; null: in none.
+  const void* site = nullptr;      ///< What it returns to.
+};
+
+/// A call as it is told to others, in 40 bytes. Places are distances from the start of a module: of the
+/// source location, in the library's or the main program; of the name of an interface's function, in the library's; of
+/// the call's site, in the main program. They are the same in every rank of a program. 0 for what lies elsewhere.
 struct CallWords {
   std::uint64_t number;  ///< Of the collective on its team; 0: none.
   std::uint64_t digest;  ///< Of this and all earlier calls on the team, without their places.
   std::uint64_t what;    ///< Called << 56 | bytes
   std::uint32_t root;
-  std::uint32_t place;
+  std::uint32_t place;     ///< Of an interface's function: ProgramModule::digest of the program that has called it.
+  std::uint32_t function;  ///< The name of the interface's function; 0: the program has called the library itself.
+  std::uint32_t site;
 
-  static CallWords of(const CollectiveCall& call, std::uint64_t number, std::uint64_t digest_before) noexcept;
+  static CallWords of(const CollectiveCall& call, const ProgramCall& by, std::uint64_t number,
+                      std::uint64_t digest_before) noexcept;
   /// "broadcast of 8 bytes from 1 (program.cpp:12)"
   std::string describe() const;
 };
@@ -77,8 +87,10 @@ class CallRecord {
   std::atomic<std::uint64_t> what_{0};
   std::atomic<std::uint32_t> root_{0};
   std::atomic<std::uint32_t> place_{0};
+  std::atomic<std::uint32_t> function_{0};
+  std::atomic<std::uint32_t> site_{0};
 };
-static_assert(sizeof(CallRecord) == 32);
+static_assert(sizeof(CallRecord) == 40);
 
 /// The calls of one number that two members have made, and that differ.
 struct CallDifference {
@@ -110,8 +122,8 @@ class CollectiveLog {
 
   /// `records`: in the member's part of the node area; they outlive this.
   void use(Records& records) noexcept { records_ = &records; }
-  /// Begins a collective; gives its number.
-  std::uint64_t begin(const CollectiveCall& call) noexcept;
+  /// Begins a collective; gives its number. `by`: the function of an interface that has called it, if one has.
+  std::uint64_t begin(const CollectiveCall& call, const ProgramCall& by = {}) noexcept;
   void end() noexcept {
     --under_way_;
     ++ended_;

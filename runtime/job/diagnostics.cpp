@@ -134,6 +134,7 @@ struct Diagnostics::Handlers {
   static void report_all(State& state, const void* context) noexcept;
   static void report_thread(State& state, const void* context) noexcept;
   static void report_one(Registration& watch, SignalText& text, const void* context);
+  static void report_by(const RankReporter& reporter, Registration& watch, SignalText& text, const void* context);
   static void tell_place(Registration& watch, SignalText& text, const void* context);
   static void report_many(Registration& first, Registration& running, SignalText& text, const void* context);
   static void write_crash(State& state, int signal, const siginfo_t& info, const void* context) noexcept;
@@ -243,11 +244,26 @@ void Diagnostics::Handlers::report_many(Registration& first, Registration& runni
 
 void Diagnostics::Handlers::report_one(Registration& watch, SignalText& text, const void* context) {
   constexpr std::size_t kDetailsMax = 64;
+  if (watch.reporter_ != nullptr) return report_by(*watch.reporter_, watch, text, context);
   const std::size_t waits = add_wait_report(text, watch.rank_, watch.loop_, kDetailsMax);
   // relaxed: a hint. A rank that sleeps is explained by its waits; one that doesn't, by where it runs.
   const bool asleep = watch.loop_.doorbell().state.load(std::memory_order_relaxed) != Doorbell::kAwake;
   if (waits == 0 || !asleep) tell_place(watch, text, context);
   text.write_to(STDERR_FILENO);
+}
+
+/// By itself, or left to the launcher, which can look up source lines.
+void Diagnostics::Handlers::report_by(const RankReporter& reporter, Registration& watch, SignalText& text,
+                                      const void* context) {
+  if (watch.block_ == nullptr) {
+    reporter.report(text, watch.rank_, context);
+    text.write_to(STDERR_FILENO);
+    return;
+  }
+  SignalText left(watch.block_->crash_text.data(), watch.block_->crash_text.size());
+  reporter.report(left, watch.rank_, context);
+  // release: the launcher reads the length (acquire) before the text.
+  watch.block_->running_bytes.store(static_cast<std::uint32_t>(left.size()), std::memory_order_release);
 }
 
 /// Where the rank is running: by itself, or left to the launcher, which can look up source lines.

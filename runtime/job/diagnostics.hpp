@@ -4,9 +4,22 @@
 #include <memory>
 
 #include "runtime/core/event_loop.hpp"
+#include "runtime/core/signal_text.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals {
+
+/// What a rank says of itself, instead of its waits, whose program calls functions and awaits nothing itself. In a
+/// signal handler in the rank's own thread: no allocation, no lock.
+class RankReporter {
+ public:
+  /// Appends a headline that names the rank, further lines, which begin with two blanks, and frames (add_frame).
+  /// `context`: the interrupted code.
+  virtual void report(SignalText& text, int rank, const void* context) const noexcept = 0;
+
+ protected:
+  ~RankReporter() = default;
+};
 
 /// While it lives, this process
 ///  - describes a crash (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, also by an uncaught exception) in the crash text of
@@ -40,6 +53,8 @@ class Diagnostics {
     Registration& operator=(const Registration&) = delete;
     /// Of several loops in this thread, this is the one that is turned now: a crash is its rank's.
     void mark_running() noexcept;
+    /// From now on `reporter` speaks for the rank, which must be the only one of its thread; null: its waits do again.
+    void report_by(const RankReporter* reporter) noexcept { reporter_ = reporter; }
 
    private:
     friend class Diagnostics;
@@ -48,6 +63,7 @@ class Diagnostics {
     EventLoop& loop_;
     Thread* thread_ = nullptr;  // null where no Diagnostics lives
     Registration* next_ = nullptr;
+    const RankReporter* reporter_ = nullptr;
   };
 
  private:

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -59,22 +60,6 @@ const void* caller_of(const void* context) noexcept {
   (void)context;
   return nullptr;
 #endif
-}
-
-void add_frame(SignalText& text, const void* address, bool exact) noexcept {
-  // A return address may already belong to the next line or function: the call is just before it.
-  const auto place = reinterpret_cast<std::uintptr_t>(address) - (exact ? 0 : 1);
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(place), &info) == 0 || info.dli_fname == nullptr) {
-    text.add("  at ? {:#x} ?\n", place);
-    return;
-  }
-  text.add("  at {} {:#x} ", info.dli_fname, place - reinterpret_cast<std::uintptr_t>(info.dli_fbase));
-  if (info.dli_sname != nullptr) {
-    text.add("{}+{:#x}\n", info.dli_sname, place - reinterpret_cast<std::uintptr_t>(info.dli_saddr));
-  } else {
-    text.add("?\n");
-  }
 }
 
 const char* memory_reason(int code) noexcept {
@@ -197,23 +182,44 @@ void prepare_backtraces() noexcept {
   ::dladdr(reinterpret_cast<const void*>(&prepare_backtraces), &info);
 }
 
-void add_backtrace(SignalText& text, const void* context, int frames_max) noexcept {
-  std::array<void*, 64> frames{};
+void add_frame(SignalText& text, const void* address, bool exact) noexcept {
+  // A return address may already belong to the next line or function: the call is just before it.
+  const auto place = reinterpret_cast<std::uintptr_t>(address) - (exact ? 0 : 1);
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(place), &info) == 0 || info.dli_fname == nullptr) {
+    text.add("  at ? {:#x} ?\n", place);
+    return;
+  }
+  text.add("  at {} {:#x} ", info.dli_fname, place - reinterpret_cast<std::uintptr_t>(info.dli_fbase));
+  if (info.dli_sname != nullptr) {
+    text.add("{}+{:#x}\n", info.dli_sname, place - reinterpret_cast<std::uintptr_t>(info.dli_saddr));
+  } else {
+    text.add("?\n");
+  }
+}
+
+std::size_t frames_of(const void* context, std::span<void*> frames) noexcept {
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  const void* interrupted = interrupted_at(context);
+  const auto all = frames.first(static_cast<std::size_t>(count));
   // The handler's own frames come first; what it interrupted starts at the interrupted instruction.
-  int first = 0;
-  while (first < count && frames[static_cast<std::size_t>(first)] != interrupted) ++first;
-  if (first >= count - 1) {
+  const auto first = std::find(all.begin(), all.end(), interrupted_at(context));
+  return static_cast<std::size_t>(std::copy(first, all.end(), frames.begin()) - frames.begin());
+}
+
+void add_backtrace(SignalText& text, const void* context, int frames_max) noexcept {
+  std::array<void*, 64> room{};
+  const auto frames = std::span(room).first(frames_of(context, room));
+  if (frames.size() < 2) {
+    const void* interrupted = interrupted_at(context);
     add_frame(text, interrupted, true);
     Dl_info info{};
     const void* caller = ::dladdr(interrupted, &info) == 0 ? caller_of(context) : nullptr;
     if (caller != nullptr) add_frame(text, caller, false);
     return;
   }
-  const int end = count - first > frames_max ? first + frames_max : count;
-  for (int i = first; i < end; ++i) add_frame(text, frames[static_cast<std::size_t>(i)], i == first);
-  if (end < count) text.add("  at ... ({} more)\n", count - end);
+  const std::size_t end = std::min(frames.size(), static_cast<std::size_t>(frames_max));
+  for (std::size_t i = 0; i < end; ++i) add_frame(text, frames[i], i == 0);
+  if (end < frames.size()) text.add("  at ... ({} more)\n", frames.size() - end);
 }
 
 void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* context,

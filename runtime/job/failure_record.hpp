@@ -4,8 +4,10 @@
 
 #include <signal.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string_view>
 
 #include "runtime/core/signal_text.hpp"
@@ -40,6 +42,14 @@ void leave_failure_record(RankBlock& block, const std::exception_ptr& failure) n
 
 /// Makes the later calls safe in a signal handler: the first backtrace() loads a library and allocates.
 void prepare_backtraces() noexcept;
+
+/// The return addresses of the interrupted code, `context`, the innermost first; the first is the interrupted
+/// instruction itself. Gives how many there are; 0 where the stack can't be unwound. Async-signal-safe.
+std::size_t frames_of(const void* context, std::span<void*> frames) noexcept;
+
+/// Appends the line of one frame: "  at MODULE 0xOFFSET SYMBOL+0xOFFSET"; `exact`: `address` is that of an instruction,
+/// not of a return. Async-signal-safe.
+void add_frame(SignalText& text, const void* address, bool exact) noexcept;
 
 /// Appends one line per frame, the innermost first: "  at MODULE 0xOFFSET SYMBOL+0xOFFSET" (mangled; "?" when not
 /// known). OFFSET is an address as addr2line wants it. `context`: the interrupted code's ucontext_t, whose frames are

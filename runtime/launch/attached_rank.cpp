@@ -29,7 +29,7 @@ Task<> until_set(Event& event) {
 struct AttachedRank::State {
   explicit State(const Wiring& with) : wiring(with), launched_region(JobRegion::attach_from_environment()) {}
   void find_job();
-  void begin();
+  void begin(const RankReporter& reporter);
 
   const Wiring& wiring;
   const Diagnostics diagnostics;
@@ -67,7 +67,7 @@ void AttachedRank::State::find_job() {
   }
 }
 
-void AttachedRank::State::begin() {
+void AttachedRank::State::begin(const RankReporter& reporter) {
   RankBlock& block = region->block(id);
   block.pid.store(::getpid(), std::memory_order_relaxed);
   // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
@@ -75,6 +75,7 @@ void AttachedRank::State::begin() {
   loop = std::make_unique<EventLoop>(real_clock(), &block.doorbell);
   loop->set_idle_policy(region->shape().idle);
   watch.emplace(static_cast<int>(id), launched_region ? &block : nullptr, *loop);
+  watch->report_by(&reporter);
   rank = std::make_unique<WholeRank>(*region, id, *loop);
   std::exception_ptr failure;
   try {
@@ -94,9 +95,10 @@ void AttachedRank::State::begin() {
   std::rethrow_exception(failure);
 }
 
-AttachedRank::AttachedRank(const Wiring& wiring) : state_(std::make_unique<State>(wiring)) {
+AttachedRank::AttachedRank(const Wiring& wiring, const RankReporter& reporter)
+    : state_(std::make_unique<State>(wiring)) {
   state_->find_job();
-  state_->begin();
+  state_->begin(reporter);
 }
 
 AttachedRank::~AttachedRank() = default;
@@ -118,6 +120,7 @@ void AttachedRank::finish() {
     leave_failure_record(state.region->block(state.id), state.end.error);
     std::rethrow_exception(state.end.error);
   }
+  state.watch->report_by(nullptr);  // it may ask the rank
   state.rank.reset();
   state.watch.reset();
   state.loop.reset();

@@ -9,12 +9,15 @@
 
 namespace coracle::internals {
 
+class RankReporter;
+
 /// One at a time in a process. All from one thread, which turns the rank's loop whenever it waits for something.
 class AttachedRank {
  public:
   /// Enters the job that `coracle run` or a resource manager has started this process for; else it is the only rank of
   /// its own. Throws Error where it can't: (unsupported) in a job whose ranks are threads, or simulated.
-  explicit AttachedRank(const Wiring& wiring);
+  /// `reporter`, which outlives this, speaks for the rank where one asks what it is doing.
+  AttachedRank(const Wiring& wiring, const RankReporter& reporter);
   /// Without finish() the process must end at once: the rank's operations are torn.
   ~AttachedRank();
   AttachedRank(const AttachedRank&) = delete;

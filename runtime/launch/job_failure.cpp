@@ -84,8 +84,8 @@ JobFailure failure_of(const JobRegion& region, const RankProcess& process, const
     failure = {given_up_text(region, process), 1, true};
   } else if (status.ok()) {
     failure.text = process.name() +
-                   " ended before its coracle::run had returned: others would wait for it for ever "
-                   "(don't call exit() in a rank)";
+                   " ended before its coracle::run had returned, or without MPI_Finalize: others would wait for it for "
+                   "ever (don't call exit() in a rank)";
   } else if (status.signal == 0) {
     failure.text = fmt::format("{} exited with status {}", process.name(), status.code);
     failure.exit_status = status.code;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/core/combinators.hpp"
+#include "runtime/job/backtrace_text.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/processes.hpp"

@@ -30,6 +30,9 @@ class CollectiveWatchdog final : private Timer {
   CollectiveWatchdog(const CollectiveWatchdog&) = delete;
   CollectiveWatchdog& operator=(const CollectiveWatchdog&) = delete;
 
+  /// Where the program is whenever it calls a collective: of an interface, which keeps it up to date. Outlives this.
+  void use_program_call(const ProgramCall& call) noexcept { program_call_ = &call; }
+  const ProgramCall& program_call() const noexcept { return *program_call_; }
   /// A collective has begun.
   void look_on() {
     if (!on_duty_) [[unlikely]]
@@ -57,7 +60,10 @@ class CollectiveWatchdog final : private Timer {
   static void on_asked(Rank& rank, const Message& message);
   static void on_told(Rank& rank, const Message& message);
 
+  static constexpr ProgramCall kNone{};
+
   Rank& rank_;
+  const ProgramCall* program_call_ = &kNone;
   bool on_duty_;
   std::uint64_t interval_ns_ = 0;
   std::uint64_t last_ticket_ = 0;

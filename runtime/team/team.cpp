@@ -24,9 +24,9 @@ Team::Team(Rank& rank, TeamPlan plan) : TeamCore(rank, plan) {
 Team::~Team() = default;
 
 std::uint64_t Team::begin(const CollectiveCall& call) {
-  const std::uint64_t number = log().begin(call);
   if (watchdog_ == nullptr) [[unlikely]]
     watchdog_ = &rank().local<CollectiveWatchdog>();
+  const std::uint64_t number = log().begin(call, watchdog_->program_call());
   watchdog_->look_on();
   if (const auto peer = log().take_misheard()) [[unlikely]]
     watchdog_->differs(*this, *peer);

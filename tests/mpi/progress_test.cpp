@@ -15,6 +15,7 @@ namespace mpi_progress_test {
 namespace {
 
 using namespace coracle::internals;
+using coracle::mpi::AwaitNote;
 using coracle::mpi::Progress;
 
 /// An operation that can't begin.
@@ -37,12 +38,12 @@ TEST_CASE("mpi progress: an operation that can't begin keeps no completion") {
   Progress progress(loop);
   Refused refused;
   for (int i = 0; i < 3; ++i) {
-    CHECK_THROWS_WITH(progress.wait(refused), "it can't begin");
+    CHECK_THROWS_WITH(progress.wait<AwaitNote>(refused), "it can't begin");
     CHECK_THROWS_WITH(progress.begin(refused), "it can't begin");
     CHECK(progress.taken() == 0);
   }
   Task<> task = after_turns();
-  progress.wait(task);
+  progress.wait<AwaitNote>(task);
   CHECK(progress.taken() == 0);
   progress.end();
 }
@@ -54,13 +55,13 @@ TEST_CASE("mpi progress: a predicate of ends is asked when something has ended, 
   REQUIRE_FALSE(task.await_ready());
   Completion& completion = progress.begin(task);
   int asked = 0;
-  progress.run_until_end([&] {
+  progress.run_until_end<AwaitNote>([&] {
     ++asked;
     return completion.done();
   });
   CHECK(asked == 2);
   progress.give_completion(completion);
-  progress.run_until_end([&] {
+  progress.run_until_end<AwaitNote>([&] {
     ++asked;
     return true;
   });
@@ -78,7 +79,7 @@ TEST_CASE("mpi progress: what is noted as an end is one") {
   };
   bool ended = false;
   loop.root_scope().spawn(end_it(progress, ended));
-  progress.run_until_end([&ended] { return ended; });
+  progress.run_until_end<AwaitNote>([&ended] { return ended; });
   CHECK(ended);
   progress.end();
 }

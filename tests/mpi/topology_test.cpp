@@ -122,9 +122,9 @@ TEST_CASE("mpi grids: steps may be larger than the grid") {
 }
 
 TEST_CASE("mpi grids: more places than members are refused") {
-  CHECK(error_of([] { check_grid({{2, 3}, {}, {}}, 5); }).is(ErrorClass::arg, "6 places, and the communicator 5"));
+  CHECK(error_of([] { check_grid({{2, 3}, {}, {}}, 5); }).is(ErrorClass::dims, "6 places, and the communicator 5"));
   CHECK(error_of([] { check_grid({{2, 0}, {}, {}}, 5); }).is(ErrorClass::dims, "dims[1] is 0"));
-  CHECK(error_of([] { check_grid({{1 << 20, 1 << 20, 1 << 20, 1 << 20}, {}, {}}, 5); }).is(ErrorClass::arg, "5"));
+  CHECK(error_of([] { check_grid({{1 << 20, 1 << 20, 1 << 20, 1 << 20}, {}, {}}, 5); }).is(ErrorClass::dims, "5"));
   check_grid({{2, 3}, {}, {}}, 6);
 }
 

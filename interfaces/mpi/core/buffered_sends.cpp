@@ -3,19 +3,24 @@
 
 #include <utility>
 
+#include "interfaces/mpi/core/call_notes.hpp"
+
 namespace coracle::mpi {
 
 /// One message on its way.
 struct BufferedSends::Copy {
-  Copy(Comm& of, const internals::MessageSource& source, std::uint32_t to, std::uint64_t tag)
-      : comm(&of), bytes(source.bytes()) {
+  Copy(Comm& of, const internals::MessageSource& source, std::uint32_t to, std::uint64_t message_tag)
+      : comm(&of), dest(static_cast<int>(to)), tag(static_cast<int>(message_tag)), bytes(source.bytes()) {
     internals::read_part(source, 0, bytes);
-    send.emplace(comm->team().send_memory(internals::MessageSource(std::span<const std::byte>(bytes)), to, tag));
+    send.emplace(
+        comm->team().send_memory(internals::MessageSource(std::span<const std::byte>(bytes)), to, message_tag));
   }
   bool done() const noexcept { return completion == nullptr || completion->done(); }
   Count room() const noexcept { return static_cast<Count>(bytes.size()) + kBsendOverhead; }
 
   Ref<Comm> comm;
+  int dest;
+  int tag;
   std::vector<std::byte> bytes;
   std::optional<internals::Send> send;
   internals::Completion* completion = nullptr;
@@ -40,6 +45,7 @@ void BufferedSends::detach(void*& buffer, Count& bytes) {
 }
 
 void BufferedSends::send(Comm& comm, const internals::MessageSource& source, std::uint32_t to, std::uint64_t tag) {
+  if (!attached_) raise(ErrorClass::buffer, "no buffer is attached: call MPI_Buffer_attach first");
   const Count needed = static_cast<Count>(source.bytes()) + kBsendOverhead;
   if (used_ + needed > room_) {
     progress_.poll();
@@ -78,7 +84,8 @@ void BufferedSends::sweep() noexcept {
 }
 
 void BufferedSends::drain() {
-  for (const std::unique_ptr<Copy>& copy : copies_) progress_.run_until([&copy] { return copy->done(); });
+  for (const std::unique_ptr<Copy>& copy : copies_)
+    progress_.run_until<SendNote>([&copy] { return copy->done(); }, copy->dest, copy->tag, *copy->comm);
   sweep();
 }
 

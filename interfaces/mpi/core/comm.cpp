@@ -1,6 +1,8 @@
 // What a communicator is.
 #include "interfaces/mpi/core/comm.hpp"
 
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "runtime/messages/send_recv.hpp"
@@ -35,6 +37,28 @@ void Comm::enter() noexcept {
 
 void Comm::end_all() noexcept {
   for (Comm* comm = first_; comm != nullptr; comm = comm->next_) comm->team_.reset();
+}
+
+void Comm::add_label(internals::SignalText& text) const noexcept {
+  if (!name.empty())
+    text.add("{}", std::string_view(name));
+  else if (team_ != nullptr)
+    text.add("communicator {} of {} processes", team_->core().identity(), size_);
+  else
+    text.add("a communicator of {} processes in the making", size_);
+}
+
+std::string Comm::label() const {
+  std::array<char, 256> room;
+  internals::SignalText text(room.data(), room.size());
+  add_label(text);
+  return std::string(text.view());
+}
+
+const Comm* Comm::of_team(std::uint32_t identity) noexcept {
+  const Comm* comm = first_;
+  while (comm != nullptr && (comm->team_ == nullptr || comm->team_->core().identity() != identity)) comm = comm->next_;
+  return comm;
 }
 
 void Comm::refuse_rank(int rank, const char* what) const {

@@ -12,6 +12,7 @@
 #include "interfaces/mpi/core/info.hpp"
 #include "interfaces/mpi/core/object.hpp"
 #include "interfaces/mpi/core/topology.hpp"
+#include "runtime/core/signal_text.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/team/team.hpp"
@@ -48,9 +49,12 @@ class Comm final : public Object {
   internals::Task<> receive_internal(internals::MessageTarget target, int from, std::uint32_t tag);
   /// A number that all members' calls in the same order give alike: for tags of collectives made of messages.
   std::uint32_t next_internal_tag() noexcept { return internal_tag_++; }
-  std::string label() const override {
-    return name.empty() ? "a communicator of " + std::to_string(size_) + " processes" : name;
-  }
+  /// Its name; without one, its size and a number, the same at all members.
+  std::string label() const override;
+  /// The same; for signal handlers.
+  void add_label(internals::SignalText& text) const noexcept;
+  /// The one of a team, by Team::identity(); null where there is none (any more). For signal handlers, too.
+  static const Comm* of_team(std::uint32_t identity) noexcept;
 
   std::string name;
   Attributes attributes{KeyvalOf::comm};

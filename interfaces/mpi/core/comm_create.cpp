@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/comm_create.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
@@ -62,7 +63,7 @@ void check_group(const Comm& comm, const Group* group) {
 
 Comm* split_comm(Comm& comm, int color, int key) {
   Task<std::unique_ptr<Team>> splitting = split_team(comm.team(), color, key);
-  std::unique_ptr<Team> team = World::get().wait(splitting);
+  std::unique_ptr<Team> team = World::get().wait<CollectiveNote>(splitting, comm);
   return team ? comm_of(std::move(team), comm) : nullptr;
 }
 
@@ -85,7 +86,7 @@ void comm_dup(Comm* comm, Comm*& newcomm) {
   Comm& parent = checked(comm);
   auto copy = Ref<Comm>::adopt(pending_copy(parent));
   take_over(*copy, parent);
-  run(give_team(Ref<Comm>(&parent), copy));
+  run(parent, give_team(Ref<Comm>(&parent), copy));
   newcomm = copy.give();
 }
 
@@ -122,7 +123,7 @@ void comm_create_group(Comm* comm, Group* group, int tag, Comm*& newcomm) {
   if (group->place_of(World::get().rank().id()) == kUndefined) return;
   Task<std::shared_ptr<Team>> making =
       make_team_of(Ref<Comm>(&parent), Ref<Group>(group), static_cast<std::uint32_t>(tag));
-  std::shared_ptr<Team> team = World::get().wait(making);
+  std::shared_ptr<Team> team = World::get().wait<CollectiveNote>(making, parent);
   newcomm = new Comm(std::move(team), Ref<Group>::adopt(new Group(group->members())), parent.error_handler);
 }
 

@@ -77,7 +77,7 @@ void comm_free(Comm*& comm) {
 void comm_disconnect(Comm*& comm) {
   Comm& freed = checked(comm);
   if (freed.is_predefined()) raise(ErrorClass::comm, "{} can't be disconnected", freed.name);
-  run(freed.team().barrier());  // all that is under way between the members has ended then
+  run(freed, freed.team().barrier());  // all that is under way between the members has ended then
   comm_free(comm);
 }
 

@@ -69,6 +69,8 @@ Memory memory_of(Pointer* buffer, Count count, const Datatype* given) {
   check_count(count);
   const Scattered scattered{buffer, datatype.layout(), static_cast<std::uint64_t>(count)};
   try {
+    if (buffer == kInPlace) [[unlikely]]
+      raise(ErrorClass::buffer, "the buffer is MPI_IN_PLACE, which this call does not take there: give a buffer");
     const internals::Footprint reach = datatype.layout().footprint(scattered.count);
     if (buffer == nullptr && reach.low < reach.high && reach.low < kFirstPage) [[unlikely]]
       raise(ErrorClass::buffer,

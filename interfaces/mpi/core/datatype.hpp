@@ -102,7 +102,7 @@ class Datatype final : public Object {
 
   /// Whether `count` of these at `buffer` are bytes from there on, and the arguments are right: what most calls have.
   bool is_plain_at(const void* buffer, Count count) const noexcept {
-    return static_cast<std::uint64_t>(count) <= INT32_MAX && plain_bytes_ != 0 && buffer != nullptr;
+    return static_cast<std::uint64_t>(count) <= INT32_MAX && plain_bytes_ != 0 && buffer > kInPlace;
   }
   std::size_t plain_bytes() const noexcept { return plain_bytes_; }
 

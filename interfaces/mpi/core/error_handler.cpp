@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "interfaces/mpi/core/process.hpp"
+#include "interfaces/mpi/core/program_stack.hpp"
 
 namespace coracle::mpi {
 
@@ -20,10 +21,21 @@ int status_of(const MpiError& error) noexcept {
   return error.code() > 0 && error.code() < 128 ? error.code() : 1;
 }
 
+/// After the message itself, since finding source lines takes time in which others may end the job.
+void tell_callers(const char* name) noexcept {
+  try {
+    const std::string callers = describe_callers();
+    if (callers.empty()) return;
+    std::fprintf(stderr, "coracle: rank %u has called %s in\n%s", this_process().rank, name, callers.c_str());
+  } catch (...) {  // no memory: the message has been told
+  }
+}
+
 [[noreturn]] void end_by_error(const Object* object, const MpiError& error, const char* name) noexcept {
   const std::string label = object != nullptr ? object->label() : std::string();
   std::fprintf(stderr, "coracle: rank %u: %s%s%s: %s\n", this_process().rank, name, label.empty() ? "" : " on ",
                label.c_str(), error.what());
+  tell_callers(name);
   abort_job(status_of(error));
 }
 

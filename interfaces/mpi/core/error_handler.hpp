@@ -18,6 +18,8 @@ class ErrorHandler final : public Object {
   explicit ErrorHandler(Kind of) noexcept : kind(of) {}
   ErrorHandler(Call by, void* of) noexcept : kind(Kind::user), call(by), function(of) {}
 
+  bool is_fatal() const noexcept { return kind == Kind::are_fatal || kind == Kind::abort; }
+
   const Kind kind;
   Call call = nullptr;
   void* function = nullptr;

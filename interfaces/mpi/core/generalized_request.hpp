@@ -26,6 +26,7 @@ class GeneralizedRequest final : public Request {
   bool is_done() const noexcept override { return done_; }
   Status look() noexcept override;
   void cancel() override;
+  void add_to(internals::SignalText& text) const noexcept override { text.add("a generalised request of the program"); }
 
  private:
   ~GeneralizedRequest() override;

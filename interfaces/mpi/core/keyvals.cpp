@@ -53,8 +53,8 @@ int Keyvals::add(KeyvalOf of, const AttributeFunctions& functions) {
 Keyval& Keyvals::find(KeyvalOf of, int keyval) {
   const auto found = keyvals_.find(keyval);
   if (found == keyvals_.end())
-    raise(ErrorClass::keyval, "{} is no keyval{}: make one by a function of MPI, and free it last", keyval,
-          keyval == kKeyvalInvalid ? " (MPI_KEYVAL_INVALID)" : "");
+    raise(ErrorClass::keyval, "this is no keyval ({}): give one of MPI_Comm_create_keyval or MPI_Type_create_keyval",
+          keyval == kKeyvalInvalid ? "MPI_KEYVAL_INVALID" : "it has not been made, or has been freed");
   if (found->second.of != of)
     raise(ErrorClass::keyval, "keyval {} was made for {}, not for {}", keyval, plural_of(found->second.of),
           plural_of(of));

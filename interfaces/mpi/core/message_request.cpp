@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 
 namespace coracle::mpi {
 namespace {
@@ -182,6 +183,11 @@ void MessageRequest::settle() noexcept {
   send_.reset();
   task_.reset();
   cancelling_ = false;
+}
+
+void MessageRequest::add_to(internals::SignalText& text) const noexcept {
+  text.add("{}", receives_ ? "a receive" : "a send");
+  add_message(text, receives_, arguments_.peer, arguments_.tag, *comm());
 }
 
 void MessageRequest::cancel() {

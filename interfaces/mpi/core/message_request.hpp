@@ -60,6 +60,7 @@ class MessageRequest final : public Request {
   bool is_done() const noexcept override { return completion_ == nullptr || completion_->done(); }
   Status look() noexcept override;
   void cancel() override;
+  void add_to(internals::SignalText& text) const noexcept override;
 
  private:
   MessageRequest(const MessageArguments& arguments, SendMode mode, bool receives, bool persistent);

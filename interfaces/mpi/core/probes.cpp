@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/message.hpp"
 #include "interfaces/mpi/core/message_request.hpp"
 #include "interfaces/mpi/core/world.hpp"
@@ -41,7 +42,7 @@ void receive_taken(World& world, const internals::MessageTarget& target, Message
   internals::Task<Received> receiving = message->matched().receive(target);
   const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
   try {
-    give_found(status, status_of(world.wait(receiving)));
+    give_found(status, status_of(world.wait<PlainNote>(receiving, " until its sender has given the message")));
   } catch (const internals::Error& error) {
     give_found(status, status_of_failed(error, there));
     throw;
@@ -83,7 +84,7 @@ void probe(int source, int tag, Comm* comm, Status* status) {
   if (!there) {
     internals::Task<Received> waiting =
         wanted.team().wait_probe(wanted.arguments.from(), wanted.arguments.wanted_tag());
-    there = world.wait(waiting);
+    there = world.wait<ReceiveNote>(waiting, source, tag, *comm);
   }
   give_found(status, status_of(*there));
 }

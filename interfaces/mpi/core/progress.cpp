@@ -37,13 +37,24 @@ void Progress::give_completion(internals::Completion& completion) noexcept {
   std::erase_if(completions_, [&completion](const auto& each) { return each.get() == &completion; });
 }
 
+void Progress::visit(internals::WaiterVisitor& visitor) const noexcept {
+  for (const auto& each : completions_) each->visit(visitor);
+}
+
+void Progress::visit_refused(internals::WaiterVisitor& visitor) const noexcept {
+  for (const auto& each : completions_)
+    if (each->is_refused()) each->visit(visitor);
+}
+
 std::size_t Progress::withdraw() {
-  const auto left = std::ranges::count_if(
-      completions_, [](const auto& each) { return !each->done() && each->at_finalize == AtFinalize::refused; });
+  const auto left = std::ranges::count_if(completions_, [](const auto& each) { return each->is_refused(); });
   if (left != 0) return static_cast<std::size_t>(left);
   for (const auto& each : completions_)
     if (!each->done()) each->cancel();
-  run_until([this] { return std::ranges::all_of(completions_, [](const auto& each) { return each->done(); }); });
+  const auto all_done = [this] {
+    return std::ranges::all_of(completions_, [](const auto& each) { return each->done(); });
+  };
+  run_until<PlainNote>(all_done, ", until receives that nobody has answered are withdrawn");
   return 0;
 }
 

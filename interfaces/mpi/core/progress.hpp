@@ -1,10 +1,12 @@
 // Progress: how functions wait, which are no coroutines: they turn the loop at the place of the call.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "interfaces/mpi/core/call_note.hpp"
 #include "runtime/core/completion.hpp"
 #include "runtime/core/event_loop.hpp"
 
@@ -19,10 +21,17 @@ class Progress {
  public:
   explicit Progress(internals::EventLoop& loop) noexcept : loop_(loop) {}
 
-  /// Turns the loop, and sleeps between, until `done()`.
-  template <class Predicate>
-  void run_until(Predicate done) {
-    loop_.run_until(done);
+  /// Turns the loop, and sleeps between, until `done()`. Note(arguments...) tells hang reports what is awaited.
+  template <class Note, class Predicate, class... Arguments>
+  void run_until(Predicate done, const Arguments&... arguments) {
+    during<Note>([&] { loop_.run_until(done); }, arguments...);
+  }
+  /// The same around whatever waits in `action()`.
+  template <class Note, class Action, class... Arguments>
+  void during(Action action, const Arguments&... arguments) {
+    Note note(arguments...);
+    const Entered entered(*this, note);
+    action();
   }
   /// Of a call that has ended without a look at the loop: now and then the loop does what is there all the same, so
   /// that whoever calls nothing else does not stand still for others.
@@ -41,20 +50,25 @@ class Progress {
     constexpr int kTurnsMax = 64;
     for (int turn = 0; turn < kTurnsMax && !done() && loop_.turn(); ++turn) continue;
   }
-  /// Awaits an operation or a task; gives its value or throws its error.
-  template <class Awaitable>
-  decltype(auto) wait(Awaitable& operation) {
-    wait_for_end(operation);
+  /// Awaits an operation or a task; gives its value or throws its error. A Note is made only where it really waits.
+  template <class Note, class Awaitable, class... Arguments>
+  decltype(auto) wait(Awaitable& operation, const Arguments&... arguments) {
+    wait_for_end<Note>(operation, arguments...);
     return operation.await_resume();
   }
   /// Its first half: the value, or error, is there then.
-  template <class Awaitable>
-  void wait_for_end(Awaitable& operation) {
+  template <class Note, class Awaitable, class... Arguments>
+  void wait_for_end(Awaitable& operation, const Arguments&... arguments) {
     if (operation.await_ready()) return;
     internals::Completion& completion = begin(operation);
-    run_until([&completion] { return completion.done(); });
+    run_until<Note>([&completion] { return completion.done(); }, arguments...);
     give_completion(completion);
   }
+  /// The call that waits, of nested ones the innermost; null where none does. For signal handlers in the loop's thread.
+  const CallNote* waiting() const noexcept { return waiting_; }
+  /// Shows what the operations that are under way await. For signal handlers that have not interrupted this library.
+  void visit(internals::WaiterVisitor& visitor) const noexcept;
+  internals::EventLoop& loop() const noexcept { return loop_; }
 
   /// Begins an operation that has said that it is not ready. The completion is the caller's until it gives that back;
   /// where beginning throws, none is taken. Completions are made when as many as that are needed at once, and kept.
@@ -73,14 +87,15 @@ class Progress {
   void give_completion(internals::Completion& completion) noexcept;
   /// As run_until(), of a predicate that can only change when an operation of begin() ends, or note_end() is called: it
   /// is asked then, not at each turn of the loop. For those that take long, such as a look at many requests.
-  template <class Predicate>
-  void run_until_end(Predicate done) {
+  template <class Note, class Predicate, class... Arguments>
+  void run_until_end(Predicate done, const Arguments&... arguments) {
     if (done()) return;
-    loop_.run_until([this, seen = ends_, &done]() mutable {
+    const auto is_done = [this, seen = ends_, &done]() mutable {
       if (seen == ends_) return false;
       seen = ends_;
       return static_cast<bool>(done());
-    });
+    };
+    run_until<Note>(is_done, arguments...);
   }
   /// Something has ended that is no operation of begin().
   void note_end() noexcept { ++ends_; }
@@ -89,12 +104,38 @@ class Progress {
   /// Withdraws what has begun, has not ended, and may be withdrawn; gives 0. Where there is more: how much, and then
   /// nothing is withdrawn.
   std::size_t withdraw();
+  /// Shows what those await that may not be withdrawn.
+  void visit_refused(internals::WaiterVisitor& visitor) const noexcept;
   /// Nothing may be under way.
   void end() noexcept;
 
  private:
+  /// Hang reports see a note from its making to its end. Where a coroutine that the loop resumes calls a function that
+  /// waits, calls nest.
+  class Entered {
+   public:
+    Entered(Progress& progress, CallNote& note) noexcept : progress_(progress), outer_(progress.waiting_) {
+      note.since_ns_ = progress.loop_.now_ns();
+      std::atomic_signal_fence(std::memory_order_release);  // a report finds the note whole
+      progress_.waiting_ = &note;
+    }
+    ~Entered() {
+      progress_.waiting_ = outer_;
+      std::atomic_signal_fence(std::memory_order_release);  // as above
+    }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    Progress& progress_;
+    const CallNote* const outer_;
+  };
+
   struct KeptCompletion : internals::Completion {
     using Completion::Completion;
+    /// Whether MPI_Finalize can't come before its end.
+    bool is_refused() const noexcept { return !done() && at_finalize == AtFinalize::refused; }
+
     AtFinalize at_finalize = AtFinalize::refused;
   };
   KeptCompletion& take_completion();
@@ -104,6 +145,7 @@ class Progress {
   std::vector<std::unique_ptr<KeptCompletion>> completions_;
   std::vector<KeptCompletion*> free_completions_;
   std::uint32_t vain_polls_ = 0;
+  const CallNote* waiting_ = nullptr;
   std::uint32_t quick_calls_ = 0;
 };
 

@@ -32,6 +32,8 @@ class Request : public Object {
   void start();
   /// Asks it to end early.
   virtual void cancel() = 0;
+  /// What it is: "a receive from rank 1, tag 7, on MPI_COMM_WORLD". For signal handlers, too.
+  virtual void add_to(internals::SignalText& text) const noexcept = 0;
   /// Null for one that belongs to none.
   Comm* comm() const noexcept { return comm_.get(); }
 
@@ -54,7 +56,7 @@ class Request : public Object {
 Request* start_task(Comm& comm, internals::Task<> task);
 /// Of a persistent collective: `make` gives the task of each start; inactive at first.
 Request* make_persistent(Comm& comm, std::function<internals::Task<>()> make);
-/// Runs `task` to its end, turning the loop; throws its error.
-void run(internals::Task<> task);
+/// Runs `task`, a collective on `comm`, to its end, turning the loop; throws its error.
+void run(const Comm& comm, internals::Task<> task);
 
 }  // namespace coracle::mpi

@@ -1,9 +1,11 @@
 // MPI_Wait, MPI_Test and their forms for many.
 #include <algorithm>
-#include <optional>
+#include <array>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
@@ -14,6 +16,10 @@ namespace {
 /// Whether there is something to wait for.
 bool counts(const Request* request) noexcept {
   return request != nullptr && request->is_active();
+}
+
+std::span<Request* const> one(Request* const& request) noexcept {
+  return {&request, 1};
 }
 
 /// Of one that is done: its status, and its handle is null unless it is persistent.
@@ -46,24 +52,37 @@ void give(std::span<Status> statuses, std::size_t place, const Status& value) no
 /// Of the requests of one call, those that have failed.
 class Failures {
  public:
+  explicit Failures(std::span<Request*> requests) noexcept : requests_(requests) {}
   /// Takes a request that is done, as take(), and notes its error.
-  Status take_noting(Request*& request) {
-    const Ref<Request> kept(request);
-    const Status status = take(request);
-    if (status.error != 0 && count_++ == 0) first_ = kept->failure(status.error);
+  Status take_noting(std::size_t place) {
+    const Ref<Request> kept(requests_[place]);
+    const Status status = take(requests_[place]);
+    if (status.error != 0 && count_++ == 0) [[unlikely]]
+      note_first(*kept, place, kept->failure(status.error));
     return status;
   }
   /// The error handler of the first one's communicator is told.
   void raise_in_status() const {
-    if (!first_) return;
+    if (count_ == 0) return;
     throw MpiError(ErrorClass::in_status,
-                   fmt::format("{} of the requests have failed; the first: {}", count_, first_->what()),
-                   first_->origin());
+                   fmt::format("{} of {} requests {} failed; the first is {}", count_, requests_.size(),
+                               count_ == 1 ? "has" : "have", first_),
+                   origin_);
   }
 
  private:
+  void note_first(const Request& request, std::size_t place, const MpiError& error) {
+    std::array<char, 256> room;
+    internals::SignalText text(room.data(), room.size());
+    request.add_to(text);
+    first_ = fmt::format("requests[{}], {}: {}", place, text.view(), error.what());
+    origin_ = error.origin();
+  }
+
+  const std::span<Request*> requests_;
   std::size_t count_ = 0;
-  std::optional<MpiError> first_;
+  std::string first_;
+  Ref<Object> origin_;
 };
 
 /// The first that is done; `requests.size()` where none is.
@@ -79,21 +98,21 @@ bool any_counts(std::span<Request* const> requests) noexcept {
 
 /// Takes all that are done; `statuses` in a row.
 void take_done(std::span<Request*> requests, Count& outcount, int* indices, std::span<Status> statuses) {
-  Failures failures;
+  Failures failures(requests);
   outcount = 0;
   for (std::size_t place = 0; place < requests.size(); ++place) {
     if (!counts(requests[place]) || !requests[place]->is_done()) continue;
     indices[outcount] = static_cast<int>(place);
-    give(statuses, static_cast<std::size_t>(outcount++), failures.take_noting(requests[place]));
+    give(statuses, static_cast<std::size_t>(outcount++), failures.take_noting(place));
   }
   failures.raise_in_status();
 }
 
 /// All are done.
 void take_all(std::span<Request*> requests, std::span<Status> statuses) {
-  Failures failures;
+  Failures failures(requests);
   for (std::size_t place = 0; place < requests.size(); ++place)
-    give(statuses, place, counts(requests[place]) ? failures.take_noting(requests[place]) : Status{});
+    give(statuses, place, counts(requests[place]) ? failures.take_noting(place) : Status{});
   failures.raise_in_status();
 }
 
@@ -102,7 +121,7 @@ void take_all(std::span<Request*> requests, std::span<Status> statuses) {
 void wait(Request*& request, Status* status) {
   World& world = World::get();
   if (!counts(request)) return give(status, Status{});
-  if (!request->is_done()) world.run_until([request] { return request->is_done(); });
+  if (!request->is_done()) world.run_until<RequestsNote>([request] { return request->is_done(); }, one(request));
   take_one(request, status);
 }
 
@@ -118,7 +137,8 @@ void test(Request*& request, bool& flag, Status* status) {
 void waitall(std::span<Request*> requests, std::span<Status> statuses) {
   World& world = World::get();
   for (const Request* request : requests)
-    if (counts(request) && !request->is_done()) world.run_until([request] { return request->is_done(); });
+    if (counts(request) && !request->is_done())
+      world.run_until<RequestsNote>([request] { return request->is_done(); }, requests);
   take_all(requests, statuses);
 }
 
@@ -142,7 +162,8 @@ void waitany(std::span<Request*> requests, int& index, Status* status) {
   if (!any_counts(requests)) return give(status, Status{});
   std::size_t place = first_done(requests);
   if (place == requests.size())
-    world.progress().run_until_end([&place, requests] { return (place = first_done(requests)) < requests.size(); });
+    world.progress().run_until_end<RequestsNote>(
+        [&place, requests] { return (place = first_done(requests)) < requests.size(); }, requests);
   index = static_cast<int>(place);
   take_one(requests[place], status);
 }
@@ -168,7 +189,8 @@ void waitsome(std::span<Request*> requests, Count& outcount, int* indices, std::
   outcount = kUndefined;
   if (!any_counts(requests)) return;
   if (first_done(requests) == requests.size())
-    world.progress().run_until_end([requests] { return first_done(requests) < requests.size(); });
+    world.progress().run_until_end<RequestsNote>([requests] { return first_done(requests) < requests.size(); },
+                                                 requests);
   take_done(requests, outcount, indices, statuses);
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/message_request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
@@ -18,7 +19,7 @@ void send_and_wait(const MessageArguments& arguments) {
   if (arguments.peer == kProcNull) return;
   Send send = arguments.comm->team().send_memory(arguments.source(), static_cast<std::uint32_t>(arguments.peer),
                                                  static_cast<std::uint64_t>(arguments.tag));
-  world.wait(send);
+  world.wait<SendNote>(send, arguments.peer, arguments.tag, *arguments.comm);
 }
 
 Receive receive_of(const MessageArguments& arguments) {
@@ -64,7 +65,7 @@ void ssend(const void* buf, Count count, Datatype* datatype, int dest, int tag, 
   if (dest == kProcNull) return;
   internals::Task<> sent = comm->team().send_memory_synchronously(arguments.source(), static_cast<std::uint32_t>(dest),
                                                                   static_cast<std::uint64_t>(tag));
-  world.wait(sent);
+  world.wait<SendNote>(sent, dest, tag, *comm);
 }
 
 void bsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
@@ -88,7 +89,7 @@ void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm*
   const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
   if (source == kProcNull) return give_received(status, null_status());
   Receive receive = receive_of(arguments);
-  world.progress().wait_for_end(receive);
+  world.progress().wait_for_end<ReceiveNote>(receive, source, tag, *comm);
   take_received(receive, status);
 }
 
@@ -155,7 +156,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
     if (completion != nullptr) completion->cancel();
   }
   if (completion != nullptr) {
-    world.run_until([completion] { return completion->done(); });
+    world.run_until<ReceiveNote>([completion] { return completion->done(); }, source, recvtag, *comm);
     world.progress().give_completion(*completion);
   }
   if (failure) throw MpiError(*failure);

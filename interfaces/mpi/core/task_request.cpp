@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "interfaces/mpi/core/call_notes.hpp"
+#include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
 
@@ -27,6 +29,10 @@ class TaskRequest final : public Request {
     outcome_ = status;
     return status;
   }
+  void add_to(internals::SignalText& text) const noexcept override {
+    text.add("{} on ", function_ != nullptr ? function_ : "a collective");
+    comm()->add_label(text);
+  }
   void cancel() override { raise(ErrorClass::request, "a collective can't be cancelled (MPI-3.1, 5.12)"); }
 
  private:
@@ -42,6 +48,7 @@ class TaskRequest final : public Request {
     completion_ = &World::get().progress().begin(*task_);
   }
 
+  const char* const function_ = program_call.function;  // that has made it: a literal
   std::function<internals::Task<>()> make_;
   std::optional<internals::Task<>> task_;
   std::optional<Status> outcome_;
@@ -58,8 +65,8 @@ Request* make_persistent(Comm& comm, std::function<internals::Task<>()> make) {
   return new TaskRequest(comm, std::move(make));
 }
 
-void run(internals::Task<> task) {
-  World::get().wait(task);
+void run(const Comm& comm, internals::Task<> task) {
+  World::get().wait<CollectiveNote>(task, comm);
 }
 
 }  // namespace coracle::mpi

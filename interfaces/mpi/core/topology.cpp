@@ -6,6 +6,8 @@
 
 namespace coracle::mpi {
 
+const int kNoWeights = 0;
+
 namespace {
 
 /// In each dimension the one before, and the one behind.
@@ -49,7 +51,7 @@ void check_grid(const Cartesian& grid, int members) {
     if (grid.dims[i] < 1) raise(ErrorClass::dims, "dims[{}] is {}: it must be 1 or more", i, grid.dims[i]);
   }
   if (places_of(grid) > members)
-    raise(ErrorClass::arg, "the grid has {} places, and the communicator {} members", places_of(grid), members);
+    raise(ErrorClass::dims, "the grid has {} places, and the communicator {} members", places_of(grid), members);
 }
 
 int rank_at(const Cartesian& grid, const std::vector<int>& coordinates) {

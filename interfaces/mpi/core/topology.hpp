@@ -30,7 +30,7 @@ struct DistributedGraph {
 };
 
 /// Its address stands for the weights of no edges: MPI_WEIGHTS_EMPTY, and a null pointer, which is not MPI_UNWEIGHTED.
-inline constexpr int kNoWeights = 0;
+extern const int kNoWeights;
 
 using Topology = std::variant<Cartesian, Graph, DistributedGraph>;
 
@@ -44,7 +44,7 @@ Neighbours neighbours_of(const Topology& topology, int rank);
 
 // Of a grid, row-major.
 
-/// Throws MpiError (dims, arg) for what is no grid of at most `members`.
+/// Throws MpiError (dims) for what is no grid of at most `members`.
 void check_grid(const Cartesian& grid, int members);
 std::int64_t places_of(const Cartesian& grid) noexcept;
 /// Coordinates outside of a periodic dimension come in again. Throws MpiError (arg) outside of another.

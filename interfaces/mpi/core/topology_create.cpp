@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/comm_create.hpp"
 #include "interfaces/mpi/core/numbers.hpp"
 #include "interfaces/mpi/core/topology.hpp"
@@ -29,7 +30,7 @@ struct Edge {
 /// All members' edges, in the order of the members.
 std::vector<Edge> gather_edges(Comm& comm, const std::vector<Edge>& mine) {
   auto gathering = comm.team().gather_all(mine);
-  const std::vector<std::vector<Edge>> all = World::get().wait(gathering);
+  const std::vector<std::vector<Edge>> all = World::get().wait<CollectiveNote>(gathering, comm);
   std::vector<Edge> edges;
   for (const std::vector<Edge>& each : all) edges.insert(edges.end(), each.begin(), each.end());
   return edges;
@@ -60,7 +61,8 @@ void cart_create(Comm* comm_old, Count ndims, Numbers dims, const int* periods, 
     const Count length = dims[static_cast<std::size_t>(i)];
     if (length < 1) raise(ErrorClass::dims, "dims[{}] is {}: each dimension has 1 or more", i, length);
     if (__builtin_mul_overflow(cells, length, &cells) || cells > comm.size())
-      raise(ErrorClass::arg, "a grid of so many cells has more than the communicator's {} members", comm.size());
+      raise(ErrorClass::dims, "dims make a grid of more cells than the communicator has members, which are {}: {}",
+            comm.size(), "take smaller dims, as MPI_Dims_create finds them");
     grid.dims.push_back(static_cast<int>(length));
     grid.periodic.push_back(periods[i] != 0);
   }

@@ -2,6 +2,7 @@
 #include "interfaces/mpi/core/world.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -9,10 +10,13 @@
 
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/process.hpp"
+#include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/attached_rank.hpp"
+#include "runtime/team/collective_watchdog.hpp"
 #include "runtime/team/new_team.hpp"
 #include "transports/connect.hpp"
 
@@ -56,10 +60,12 @@ bool World::was_there_ = false;
 
 World::World(ThreadLevel provided)
     : provided_(provided),
-      attached_(std::make_unique<internals::AttachedRank>(kWiring)),
+      attached_(std::make_unique<internals::AttachedRank>(kWiring, reporter_)),
       rank_(attached_->rank()),
       progress_(rank_.loop()),
       buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
+  reporter_.begin(rank_, progress_);
+  rank_.local<internals::CollectiveWatchdog>().use_program_call(program_call);
   this_process().rank = rank_.id();
   set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
   set_predefined_attribute(kAppNumber, AttributeValue::of_number(static_cast<int>(attached_->program())));
@@ -90,9 +96,40 @@ void World::init(ThreadLevel wanted) {
 void World::drain() {
   buffered_sends_->drain();
   while (!orphans_.empty()) {
-    run_until([this] { return orphans_.front()->is_done(); });
+    Request* const orphan = orphans_.front();
+    run_until<RequestsNote>([orphan] { return orphan->is_done(); }, std::span<Request* const>(&orphan, 1));
     bury_orphans();
   }
+}
+
+namespace {
+
+/// What operations await that are under way: " (send with rank 1, send)", ranks of the job; else nothing.
+class Awaited final : public internals::WaiterVisitor {
+ public:
+  void visit(const internals::Waiter& waiter, int) noexcept override {
+    if (told_++ >= kToldMax) return;
+    text_.add("{}{}", told_ == 1 ? "" : ", ", waiter.what());
+    if (waiter.peer() >= 0) text_.add(" with rank {}", waiter.peer());
+  }
+  std::string text() const {
+    return told_ == 0 ? std::string() : fmt::format(" ({}{})", text_.view(), told_ > kToldMax ? ", ..." : "");
+  }
+
+ private:
+  static constexpr int kToldMax = 8;
+  int told_ = 0;
+  std::array<char, 512> room_;
+  internals::SignalText text_{room_.data(), room_.size()};
+};
+
+}  // namespace
+
+void World::refuse_to_end(std::size_t left) const {
+  Awaited awaited;
+  progress_.visit_refused(awaited);
+  raise(ErrorClass::pending, "{} not been completed{}: wait for all requests before, by MPI_Wait, MPI_Waitall, ...",
+        left == 1 ? "a send or collective has" : fmt::format("{} sends or collectives have", left), awaited.text());
 }
 
 void World::finalize() {
@@ -100,9 +137,7 @@ void World::finalize() {
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  if (const std::size_t left = world.progress_.withdraw(); left != 0)
-    raise(ErrorClass::pending, "{} sends or collectives are still under way: wait for the requests of all before",
-          left);
+  if (const std::size_t left = world.progress_.withdraw(); left != 0) world.refuse_to_end(left);
   world_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();
@@ -110,7 +145,7 @@ void World::finalize() {
   }
   world.progress_.end();
   Comm::end_all();
-  world.attached_->finish();
+  world.progress_.during<PlainNote>([&world] { world.attached_->finish(); }, ", until all ranks have called it");
   delete &world;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "interfaces/mpi/core/call_reporter.hpp"
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/constants.hpp"
 #include "interfaces/mpi/core/progress.hpp"
@@ -43,13 +44,13 @@ class World {
     return progress_.poll();
   }
   // For short:
-  template <class Predicate>
-  void run_until(Predicate done) {
-    progress_.run_until(done);
+  template <class Note, class Predicate, class... Arguments>
+  void run_until(Predicate done, const Arguments&... arguments) {
+    progress_.run_until<Note>(done, arguments...);
   }
-  template <class Awaitable>
-  decltype(auto) wait(Awaitable& operation) {
-    return progress_.wait(operation);
+  template <class Note, class Awaitable, class... Arguments>
+  decltype(auto) wait(Awaitable& operation, const Arguments&... arguments) {
+    return progress_.wait<Note>(operation, arguments...);
   }
 
   /// Of a request that the program has freed while it is under way: it goes when it has ended.
@@ -67,10 +68,12 @@ class World {
   [[noreturn]] static void refuse();
   void make_comms();
   void drain();
+  [[noreturn]] void refuse_to_end(std::size_t left) const;
 
   static World* world_;
   static bool was_there_;
   ThreadLevel provided_;
+  CallReporter reporter_;
   std::unique_ptr<internals::AttachedRank> attached_;
   internals::Rank& rank_;
   Progress progress_;

@@ -199,6 +199,8 @@ def definition(function):
     if refuses:
         parameters = ", ".join(c_types.c_type(p) for p in function.parameters)
     lines = refusal(function) if refuses else body(function)
+    if function.is_collective and not refuses:
+        lines.insert(0, f'const ProgramCallScope call(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));')
     return [f"int {function.p_name}({parameters}) {{", *(f"  {line}" for line in lines), "}", weak_twin(function)]
 
 
@@ -210,6 +212,16 @@ def section_text(functions):
         if function.mark != "raw":
             lines += [*definition(function), ""]
     return "\n".join([*lines, '}  // extern "C"', "}  // namespace coracle::mpi::openmpi", ""])
+
+
+def collective_names_text(functions):
+    """A header with the names that are noted where a program calls them. They lie in the core's module, so that one rank
+    can tell another where."""
+    lines = ["#pragma once", "", "namespace coracle::mpi {", "", "struct CollectiveNames {"]
+    for function in functions:
+        if function.is_collective:
+            lines.append(f'  char {function.name}[{len(function.name) + 1}] = "{function.name}";')
+    return "\n".join([*lines, "};", "extern const CollectiveNames kCollectiveNames;", "", "}  // namespace coracle::mpi", ""])
 
 
 def declarations_text(functions):

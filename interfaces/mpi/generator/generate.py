@@ -39,6 +39,8 @@ def text_of(what, folder):
         return fortran.sizes_text()
     if what == "core":
         return c_entry_points.core_text(functions, "core", "coracle::mpi")
+    if what == "collective_names":
+        return c_entry_points.collective_names_text(functions)
     if what == "by_hand":
         return c_entry_points.core_text(functions, "hand", "coracle::mpi::openmpi::by_hand")
     if what == "entry_points":

@@ -14,6 +14,7 @@ KINDS = {
     *HANDLES, *ENUMERATIONS, *WIDE, "buffer", "pointer", "int", "entries", "index", "count", "fitting", "logical", "rank", "tag",
     "keyval", "code", "class", "weights", "string", "length", "status", "function", "attribute", "argv",
 }
+COLLECTIVE_SECTIONS = {"collectives", "nonblocking_collectives", "neighbours"}
 MARKS = ("core", "hand", "raw", "refused", "same")
 PARAMETER = re.compile(
     r"(?P<const>const )?(?:(?P<direction>in|out|inout) )?(?P<kind>\w+) (?P<name>\w+)(?:\[(?P<length>.*)\])?"
@@ -57,6 +58,12 @@ class Function:
     @property
     def p_name(self):
         return "P" + self.name
+
+    @property
+    def is_collective(self):
+        """Whether members of a communicator must call it alike: then the place of the call is noted."""
+        makes_or_ends_comm = any(p.kind == "comm" and p.direction != "in" for p in self.parameters)
+        return self.mark == "core" and (self.section in COLLECTIVE_SECTIONS or makes_or_ends_comm)
 
     def first(self, kind):
         return next((p for p in self.parameters if p.kind == kind and p.direction == "in" and not p.is_array), None)

@@ -24,7 +24,7 @@ mpi::Progress& mpi_progress();
 
 template <class T>
 T await(Task<T> task) {
-  return mpi_progress().wait(task);
+  return mpi_progress().wait<mpi::AwaitNote>(task);
 }
 template <Operationlike A>
 auto await(A operation) {

@@ -80,7 +80,7 @@ void SymmetricMemory::get(int rank, std::size_t offset, void* target, std::size_
 
 void SymmetricMemory::flush() {
   internals::OperationGroup::Done done = transfers_.done();
-  internals::mpi_progress().wait(done);
+  internals::mpi_progress().wait<AwaitNote>(done);
 }
 
 void SymmetricMemory::wait_signal(std::size_t signal, std::uint64_t count) {
@@ -88,7 +88,7 @@ void SymmetricMemory::wait_signal(std::size_t signal, std::uint64_t count) {
     throw Error(Errc::bad_input,
                 fmt::format("the signal is {}: this rank has {} (counted from 0)", signal, signals_.size()));
   internals::SignalWait reached = self().wait(signals_[signal], count);
-  internals::mpi_progress().wait(reached);
+  internals::mpi_progress().wait<AwaitNote>(reached);
 }
 
 std::uint64_t SymmetricMemory::signal_count(std::size_t signal) const noexcept {

@@ -3,12 +3,20 @@
 // a request that has failed is gone all the same.
 #pragma once
 
+#include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/openmpi/fortran_numbers.hpp"
+#include "interfaces/mpi/openmpi/fortran_site.hpp"
 #include "interfaces/mpi/openmpi/inline_values.hpp"
 #include "interfaces/mpi/openmpi/translate.hpp"
 
 namespace coracle::mpi::openmpi {
+
+/// The site of the call that an entry point of C answers: where the program has called Fortran's, if it has, which has
+/// called this one.
+inline const void* call_site(const void* returns_to) noexcept {
+  return coracle_ompi_fortran_site != nullptr ? coracle_ompi_fortran_site : returns_to;
+}
 
 [[noreturn]] void refuse_outside();
 /// Throws MpiError (other) before MPI_Init and after MPI_Finalize.
@@ -73,10 +81,16 @@ class HandleInOut {
   T* object_;
 };
 
+inline int checked_length(int count, const char* name) {
+  if (count < 0) [[unlikely]]
+    raise(ErrorClass::count, "the number of {} is {}: a count is 0 or more", name, count);
+  return count;
+}
+
 template <class T>
 class HandlesIn {
  public:
-  HandlesIn(int count, Handle<T>* const* handles, const char* name) : objects_(count) {
+  HandlesIn(int count, Handle<T>* const* handles, const char* name) : objects_(checked_length(count, name)) {
     if (objects_.count() != 0) check_place(handles, name);
     for (std::size_t i = 0; i < objects_.count(); ++i) objects_[i] = object_of(handles[i], name);
   }
@@ -89,7 +103,8 @@ class HandlesIn {
 template <class T>
 class HandlesInOut {
  public:
-  HandlesInOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count) {
+  HandlesInOut(int count, Handle<T>** handles, const char* name)
+      : handles_(handles), objects_(checked_length(count, name)) {
     if (objects_.count() != 0) check_place(handles, name);
     for (std::size_t i = 0; i < objects_.count(); ++i) objects_[i] = object_of(handles[i], name);
   }
@@ -109,7 +124,8 @@ class HandlesInOut {
 template <class T>
 class HandlesOut {
  public:
-  HandlesOut(int count, Handle<T>** handles, const char* name) : handles_(handles), objects_(count) {
+  HandlesOut(int count, Handle<T>** handles, const char* name)
+      : handles_(handles), objects_(checked_length(count, name)) {
     if (objects_.count() != 0) check_place(handles, name);
   }
   std::span<T*> span() noexcept { return objects_.span(); }

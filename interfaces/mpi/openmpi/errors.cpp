@@ -8,7 +8,10 @@ int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept 
   if (!World::is_there()) end_by_error(error, name);
   Comm* comm = dynamic_cast<Comm*>(error.origin().get());
   if (comm == nullptr && on != nullptr) comm = static_cast<Comm*>(on->word.object);
-  if (comm == nullptr) comm = &World::get().comm_world();
+  const bool is_named = comm != nullptr;
+  if (!is_named) comm = &World::get().comm_world();
+  // The message names no communicator that the program has not.
+  if (!is_named && comm->error_handler->is_fatal()) end_by_error(error, name);
   return code_to(handle_error(*comm->error_handler, *comm, error, name));
 }
 

@@ -21,7 +21,7 @@ constexpr std::uintptr_t kAbiWeightsEmpty = 3;
 
 void refuse_handle(const void* handle, const HandleNoun& noun, const char* name) {
   if (handle == nullptr) raise(noun.error, "{} is no {}: it is a null pointer", name, noun.noun);
-  raise(noun.error, "{} is a {} that has been freed", name, noun.noun);
+  raise(noun.error, "{} is no {} any more: it has been freed, and a copy of its handle was kept", name, noun.noun);
 }
 
 void refuse_other_kind(const HandleNoun& noun, const char* name) {

@@ -13,6 +13,9 @@
 #include "interfaces/mpi/openmpi/raw.hpp"
 #include "interfaces/mpi/values.hpp"
 
+extern "C" const void* coracle_ompi_fortran_site;
+const void* coracle_ompi_fortran_site = nullptr;
+
 namespace coracle::mpi::openmpi {
 namespace {
 

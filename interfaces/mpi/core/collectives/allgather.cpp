@@ -44,8 +44,8 @@ class GatherAll : public Call {
     return gather_all_bytes(team(), mine_.span(), all_.span(), blocks, Algorithm::automatic, kNowhere);
   }
   void finish() const {
-    if (!is_plain()) return run(start());
-    internals::gather_all_blocking(team(), mine_.span(), all_.span(), kNowhere, run);
+    if (!is_plain()) return run(comm(), start());
+    internals::gather_all_blocking(team(), mine_.span(), all_.span(), kNowhere, runner());
   }
 
  private:

@@ -61,8 +61,8 @@ class AllToAll : public Call {
     return team().all_to_all(source_.first(sent_count_), target, kNowhere);
   }
   void finish() const {
-    if (in_place_ || !is_plain()) return run(start());
-    internals::all_to_all_blocking(team(), source_.span(), target_.span(), kNowhere, run);
+    if (in_place_ || !is_plain()) return run(comm(), start());
+    internals::all_to_all_blocking(team(), source_.span(), target_.span(), kNowhere, runner());
   }
 
  private:

@@ -11,7 +11,7 @@ class Barrier : public Call {
  public:
   using Call::Call;
   Task<> start() const { return team().barrier(kNowhere); }
-  void finish() const { internals::barrier_blocking(team(), kNowhere, run); }
+  void finish() const { internals::barrier_blocking(team(), kNowhere, runner()); }
 };
 
 }  // namespace

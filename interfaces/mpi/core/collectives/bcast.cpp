@@ -32,8 +32,8 @@ class Broadcast : public Call {
                               : broadcast_packed(team(), values_.memory(), root_);
   }
   void finish() const {
-    if (!values_.is_plain()) return run(start());
-    internals::broadcast_blocking(team(), values_.span(), root_, kNowhere, run);
+    if (!values_.is_plain()) return run(comm(), start());
+    internals::broadcast_blocking(team(), values_.span(), root_, kNowhere, runner());
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <source_location>
 #include <utility>
 
+#include "collectives/blocking.hpp"
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
@@ -29,6 +30,11 @@ class Call {
   Team& team() const noexcept { return comm_->team(); }
 
  protected:
+  /// For collectives/blocking.hpp.
+  internals::RunTask runner() const noexcept {
+    const auto run_on = [](const void* comm, Task<> task) { run(*static_cast<const Comm*>(comm), std::move(task)); };
+    return {run_on, comm_.get()};
+  }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(comm_->size()); }
   std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(comm_->rank()); }
 
@@ -47,7 +53,7 @@ void block(const Collective& call) {
     call.finish();
     World::get().progress().note_quick_call();
   } else {
-    run(call.start());
+    run(call.comm(), call.start());
   }
 }
 

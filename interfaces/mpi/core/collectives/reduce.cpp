@@ -93,9 +93,9 @@ class AllReduce : public Reducing {
                             reduction(), Algorithm::automatic, kNowhere);
   }
   void finish() const {
-    if (!is_direct()) return run(start());
+    if (!is_direct()) return run(comm(), start());
     internals::all_reduce_blocking(team(), bytes_at(memory_.source, memory_.count),
-                                   bytes_at(memory_.target, memory_.count), reduction(), kNowhere, run);
+                                   bytes_at(memory_.target, memory_.count), reduction(), kNowhere, runner());
   }
 
  private:

@@ -1,0 +1,35 @@
+/* Programs that begin or end as they should not: "wrong_ends HOW", read by ../wrong_programs.py. */
+#include <signal.h>
+#include <string.h>
+
+#include "check.h"
+
+static void stay_or_go(const char* how) {
+  MPI_Request request;
+  static int value;
+  if (strcmp(how, "return") == 0) exit(0);
+  if (strcmp(how, "exit") == 0) exit(3);
+  if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
+  if (strcmp(how, "crash") == 0) raise(SIGSEGV);
+  if (strcmp(how, "pending") == 0) MPI_Issend(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
+}
+
+static void call_different_collectives(void) {
+  double values[12] = {0}, sums[12];
+  if (rank_of_world == 1)
+    MPI_Reduce(values, sums, 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  else
+    MPI_Bcast(values, 12, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "";
+  int size;
+  if (strcmp(how, "before") == 0) MPI_Comm_size(MPI_COMM_WORLD, &size);
+  start_checks(&argc, &argv);
+  if (rank_of_world == 1) stay_or_go(how);
+  if (strcmp(how, "collectives") == 0) call_different_collectives();
+  MPI_Finalize();
+  if (strcmp(how, "after") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  return 0;
+}
