@@ -85,7 +85,7 @@ Task<std::unique_ptr<Team>> Team::split(std::uint32_t color, std::uint32_t key, 
                             std::as_writable_bytes(std::span(calls)), Blocks(size(), sizeof(SplitCall)),
                             Algorithm::automatic, where, Called::split);
   preparation.reset();  // from here on NewTeam says what breaks this team
-  if (color == kNoTeam) co_return nullptr;
+  if (!made) co_return nullptr;
   std::vector<std::uint32_t> members;
   std::vector<TeamProposal> proposals;
   for (const SplitCall& call : calls_of(color, std::move(calls))) {
