@@ -108,8 +108,9 @@ Rank& AttachedRank::rank() noexcept {
 }
 
 std::uint32_t AttachedRank::program() const {
-  if (state_->pmix) return state_->pmix->program();
-  return state_->launched_region ? program_from_environment() : 0;
+  const State& state = *state_;
+  if (state.pmix) return state.pmix->program();
+  return state.launched_region ? program_from_environment() : 0;
 }
 
 void AttachedRank::finish() {
@@ -120,7 +121,7 @@ void AttachedRank::finish() {
     leave_failure_record(state.region->block(state.id), state.end.error);
     std::rethrow_exception(state.end.error);
   }
-  state.watch->report_by(nullptr);  // it may ask the rank
+  if (state.watch) state.watch->report_by(nullptr);  // it may ask the rank
   state.rank.reset();
   state.watch.reset();
   state.loop.reset();

@@ -88,7 +88,7 @@ TEST_CASE("completion: each end of what was under way is counted") {
   Task<int> now = at_once(1);
   completion.begin(now);
   CHECK(ends == 0);
-  for (const std::uint64_t number : {1, 2}) {
+  for (const std::uint64_t number : {std::uint64_t{1}, std::uint64_t{2}}) {
     Event event;
     Task<int> task = later(event, 1);
     completion.begin(task);

@@ -23,6 +23,8 @@ struct MadeInPlace {
   Make make;
   operator std::invoke_result_t<Make>() const { return make(); }
 };
+template <class Make>
+MadeInPlace(Make) -> MadeInPlace<Make>;
 
 /// Freed requests' memory: they come and go by the million.
 struct Pool {
