@@ -1,6 +1,6 @@
 /* Coracle for programs of MPI in C: memory of a communicator that its members put to and get from, and signals that
-   tell when data has come. Built by Open MPI's compiler (mpicc.openmpi), linked with libcoracle-mpi
-   (`pkg-config --libs coracle-mpi`), started by `coracle run`. For C++ there is <coracle/mpi.hpp>.
+   tell when data has come. Built by coracle-mpicc or mpicc.openmpi, linked with libcoracle-mpi
+   (`pkg-config --libs libcoracle-mpi`), started by `coracle run`. For C++ there is <coracle/mpi.hpp>.
 
    All functions are called on the thread that has called MPI_Init, between that and MPI_Finalize. Those whose int is a
    result give CORACLE_OK or what went wrong; coracle_error_text() then tells it in a sentence. Sizes and offsets are in

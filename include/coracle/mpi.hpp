@@ -1,13 +1,15 @@
-// Coracle inside a program of MPI, which was built by Open MPI's compiler and is linked with libcoracle-mpi
-// (`pkg-config --libs coracle-mpi`). Start it by `coracle run`. Not in <coracle/coracle.hpp>.
+// Coracle inside a program of MPI, which is linked with libcoracle-mpi
+// (`pkg-config --libs libcoracle-mpi`). Start it by `coracle run`. Not in <coracle/coracle.hpp>.
 #pragma once
 
 #include <mpi.h>
+#include <coracle/layout.hpp>
+#include <coracle/team.hpp>
 
 #include "interfaces/mpi/inside/inside.hpp"
 
 #ifndef OPEN_MPI
-#error "<coracle/mpi.hpp> needs Open MPI's mpi.h: compile with mpicxx.openmpi"
+#error "<coracle/mpi.hpp> needs an mpi.h of Open MPI's interface: compile with coracle-mpicxx or mpicxx.openmpi"
 #endif
 
 namespace coracle {
