@@ -1,25 +1,33 @@
 // The cold half of the frame pool: taking slabs from the system and giving them back.
 #include "runtime/core/frame_pool.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 
 namespace coracle::internals {
 
 constinit thread_local FramePool FramePool::current_;
 
+// A slab is cut piece by piece: what no class has needed yet is memory that nobody has touched.
 void FramePool::refill(std::size_t index) {
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
-  if (memory == nullptr) throw std::bad_alloc();
   FramePool& pool = current_;
-  pool.slabs_ = new (memory) Slab{pool.slabs_};
-  pool.reserved_bytes_ += kSlabBytes;
-  const std::size_t frame_bytes = index * kGrain;
-  Node* head = pool.free_[index];
-  for (std::size_t at = 64; at + frame_bytes <= kSlabBytes; at += frame_bytes) {
-    head = new (memory + at) Node{head};
-    ++pool.carved_;
+  const std::size_t frame_bytes = bytes_of(index);
+  if (pool.uncarved_ < frame_bytes) {
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
+    if (memory == nullptr) throw std::bad_alloc();
+    pool.slabs_ = new (memory) Slab{pool.slabs_};
+    pool.reserved_bytes_ += kSlabBytes;
+    pool.uncarved_ = kSlabBytes - 64;
   }
+  std::byte* at = reinterpret_cast<std::byte*>(pool.slabs_) + kSlabBytes - pool.uncarved_;
+  const std::size_t frames = std::max<std::size_t>(std::min(kBatchBytes, pool.uncarved_) / frame_bytes, 1);
+  // The first to be taken is the one at the lowest address, so that pages are touched in their order.
+  Node* head = pool.free_[index];
+  for (std::size_t i = frames; i-- > 0;) head = new (at + i * frame_bytes) Node{head};
   pool.free_[index] = head;
+  pool.carved_ += frames;
+  pool.uncarved_ -= frames * frame_bytes;
 }
 
 void FramePool::trim() noexcept {
@@ -34,6 +42,7 @@ void FramePool::trim() noexcept {
     std::free(slab);
   }
   pool.free_.fill(nullptr);
+  pool.uncarved_ = 0;
   pool.reserved_bytes_ = 0;
   pool.carved_ = 0;
 }

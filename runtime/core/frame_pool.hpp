@@ -53,15 +53,29 @@ class FramePool {
   struct Slab {
     Slab* next;
   };
+  // Size classes: fine ones for frames, whose sizes the compiler knows, and coarser ones above, where messages that
+  // wait for a receive come in all sizes, and each class keeps what it was once given.
   static constexpr std::size_t kGrain = 32;
+  static constexpr std::size_t kFine = 1024;
+  static constexpr std::size_t kCoarseGrain = 256;
   static constexpr std::size_t kLargest = 8192;
+  static constexpr std::size_t kFirstCoarse =
+      kFine / kGrain - kFine / kCoarseGrain;  // added to a coarse class's number
+  static constexpr std::size_t kClasses = kFirstCoarse + kLargest / kCoarseGrain + 1;
   static constexpr std::size_t kSlabBytes = 64 * 1024;
+  static constexpr std::size_t kBatchBytes = 4096;  // what a class is given at a time, or one frame
 
-  static constexpr std::size_t index_of(std::size_t bytes) { return (bytes + kGrain - 1) / kGrain; }
+  static constexpr std::size_t index_of(std::size_t bytes) {
+    return bytes <= kFine ? (bytes + kGrain - 1) / kGrain : kFirstCoarse + (bytes + kCoarseGrain - 1) / kCoarseGrain;
+  }
+  static constexpr std::size_t bytes_of(std::size_t index) {
+    return index <= kFine / kGrain ? index * kGrain : (index - kFirstCoarse) * kCoarseGrain;
+  }
   static void refill(std::size_t index);
 
-  std::array<Node*, kLargest / kGrain + 1> free_{};
+  std::array<Node*, kClasses> free_{};
   Slab* slabs_ = nullptr;
+  std::size_t uncarved_ = 0;  // bytes at the end of the first slab that no class has been given
   std::size_t reserved_bytes_ = 0;
   std::size_t carved_ = 0;  // frames that the slabs were cut into: those in free_, and the live ones
 

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -184,6 +186,37 @@ TEST_CASE("task: awaiting ready tasks takes no memory from the system once the p
   const std::size_t before = FramePool::reserved_bytes();
   loop.run(sum_of_ready(100'000, sum));
   CHECK(FramePool::reserved_bytes() == before);
+}
+
+TEST_CASE("task: one frame of every size takes a few pages for each class of sizes, whatever a class may need later") {
+  constexpr std::size_t kSizes = 8192;
+  const std::size_t before = FramePool::reserved_bytes();
+  for (std::size_t bytes = 1; bytes <= kSizes; ++bytes) {
+    auto* frame = static_cast<std::byte*>(FramePool::allocate(bytes));
+    frame[0] = frame[bytes - 1] = std::byte{1};
+    FramePool::release(frame, bytes);
+  }
+  CHECK(FramePool::reserved_bytes() - before <= 512 * 1024);
+}
+
+TEST_CASE("task: frames of all sizes that live at the same time do not overlap") {
+  struct Piece {
+    std::byte* at;
+    std::size_t bytes;
+  };
+  std::vector<Piece> pieces;
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t bytes = 1 + static_cast<std::size_t>(round); bytes <= 9000; bytes += 61) {
+      pieces.push_back({static_cast<std::byte*>(FramePool::allocate(bytes)), bytes});
+      std::memset(pieces.back().at, static_cast<int>(pieces.size() % 251), bytes);
+    }
+  std::size_t damaged = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (std::size_t j = 0; j < pieces[i].bytes; ++j)
+      damaged += pieces[i].at[j] == static_cast<std::byte>((i + 1) % 251) ? 0U : 1U;
+    FramePool::release(pieces[i].at, pieces[i].bytes);
+  }
+  CHECK(damaged == 0);
 }
 
 }  // namespace task_test
