@@ -166,6 +166,8 @@ long redirect_mapping(Control& control, std::uint64_t begin, std::uint64_t bytes
   if (list == nullptr) {
     if ((protection & PROT_READ) == 0) return -EACCES;
     find_sites(reinterpret_cast<const unsigned char*>(begin), bytes, found);
+    // What was searched need not stay mapped: a program runs little of its libraries. Nothing has been written here.
+    raw_syscall(SYS_madvise, static_cast<long>(begin), bytes, MADV_DONTNEED);
     remember(*control.sites, found);
     list = &found;
   }
