@@ -30,7 +30,8 @@ constinit Quarantine quarantine;
 
 }  // namespace
 
-void* Object::operator new(std::size_t bytes) {
+// Out of line as the one below is, or a compiler that sees through one of the two takes them for no pair.
+[[gnu::noinline]] void* Object::operator new(std::size_t bytes) {
   return ::operator new(bytes);
 }
 
