@@ -78,14 +78,37 @@ using Transfer = Awaited<Operation>;
 template <class T>
 class [[nodiscard]] Atomic final : public Awaited<Operation> {
  public:
-  static_assert(detail::is_atomic_word<T>,
-                "atomics are for types of 4 or 8 bytes without padding that are no pointers");
   using Awaited::Awaited;
   T await_resume() const {
     Awaited::await_resume();
     return detail::value_of_bits<T>(result);
   }
 };
+
+namespace detail {
+
+/// Any atomic on `place`. `Kind`: Atomic<T>, or Transfer where nobody asks for the old value.
+template <class Kind, class T>
+Kind make_atomic(RankCore& core, Operation::Verb verb, const char* name, Remote<T> place, T operand,
+                 T compare = {}) noexcept {
+  static_assert(is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding that are no pointers");
+  Kind operation(core, verb, name, place.rank());
+  operation.width = sizeof(T);
+  operation.bytes = sizeof(T);
+  operation.remote = place.address();
+  operation.operand = bits_of(operand);
+  operation.compare = bits_of(compare);
+  return operation;
+}
+
+template <class Kind, class T>
+Kind make_modification(RankCore& core, Modification::What what, const char* name, Remote<T> place, T operand) noexcept {
+  Kind operation = make_atomic<Kind>(core, Operation::Verb::modify, name, place, operand);
+  operation.modification = {what, number_kind_of<T>};
+  return operation;
+}
+
+}  // namespace detail
 
 /// A put that carries its own copy of one value.
 template <class T>
