@@ -14,6 +14,8 @@
 
 namespace coracle::internals {
 
+class Error;
+
 template <class T>
 inline constexpr bool kAlwaysFalse = false;
 
@@ -31,6 +33,8 @@ template <class T, std::size_t N>
 inline constexpr bool kTravels<std::array<T, N>> = std::is_trivially_copyable_v<T> && kTravels<T>;
 template <>
 inline constexpr bool kTravels<std::string> = true;
+template <>
+inline constexpr bool kTravels<Error> = true;
 template <class T>
 inline constexpr bool kTravels<std::vector<T>> = kTravels<T>;
 template <class T>

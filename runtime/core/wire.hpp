@@ -1,6 +1,6 @@
-// How the arguments and results of calls travel: trivially copyable types as their bytes; strings, vectors, pairs,
-// tuples and optionals of such types element by element. Both ends run the same binary, so there is no conversion; what
-// comes in is still checked against the message's length.
+// How the arguments and results of calls travel: trivially copyable types as their bytes; strings, errors, vectors,
+// pairs, tuples and optionals of such types element by element. Both ends run the same binary, so there is no
+// conversion; what comes in is still checked against the message's length.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/travels.hpp"
 
 namespace coracle::internals {
@@ -27,6 +28,10 @@ class WireWriter {
     write_bytes(&value, sizeof(T));
   }
   void write(const std::string& text) { write_range(text.data(), text.size()); }
+  void write(const Error& error) {
+    write(to_wire(error.code()));
+    write(std::string(error.what()));
+  }
   template <class T>
   void write(const std::vector<T>& values) {
     if constexpr (std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>) {
@@ -109,6 +114,13 @@ class WireReader {
 
 template <>
 struct WireReader::Reader<std::string> : RangeReader<std::string> {};
+template <>
+struct WireReader::Reader<Error> {
+  static Error read(WireReader& reader) {
+    const std::error_code code = code_from_wire(reader.read<std::uint64_t>());
+    return {code, reader.read<std::string>()};
+  }
+};
 template <class T>
 struct WireReader::Reader<std::vector<T>> {
   static std::vector<T> read(WireReader& reader) {

@@ -1,5 +1,5 @@
 // What connections do with this rank.
-#include "transports/tcp/connections.hpp"
+#include "transports/tcp/tcp.hpp"
 
 #include <fmt/format.h>
 
