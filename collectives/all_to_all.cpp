@@ -49,6 +49,7 @@ struct ExchangedBlocks {
   std::span<const std::byte> source;
   std::span<std::byte> target;
 
+  void check(const Team& team) const { check_divides(team, source.size()); }
   bool gives(LocalCollective& /*local*/) const noexcept { return true; }
   std::span<const std::byte> given() const noexcept { return source; }
   bool take(LocalCollective& local) const {
@@ -61,15 +62,6 @@ struct ExchangedBlocks {
     return true;
   }
 };
-
-using ShortAllToAll = ShortCollective<ExchangedBlocks>;
-
-Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
-                              CollectiveCall call) {
-  ShortAllToAll collective(on_device(team, source, target), team, call, {source, target});
-  check_divides(team, source.size());
-  if (!collective.try_finish()) co_await collective.finish();
-}
 
 Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                                std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
@@ -116,9 +108,7 @@ void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::spa
     return run(all_to_all_bytes(team, source, blocks, target, blocks, true, Algorithm::automatic, where));
   }
   const CollectiveCall call{Called::all_to_all, source.size(), CollectiveCall::kNoRoot, where};
-  ShortAllToAll collective(on_device(team, source, target), team, call, {source, target});
-  check_divides(team, source.size());
-  if (!collective.try_finish()) run(collective.finish());
+  short_collective_blocking(on_device(team, source, target), team, call, ExchangedBlocks{source, target}, run);
 }
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
@@ -127,7 +117,7 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
   const CollectiveCall call{same_size ? Called::all_to_all : Called::all_to_all_v,
                             same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
-    return all_to_all_by_exchange(team, source, target, call);
+    return short_collective(on_device(team, source, target), team, call, ExchangedBlocks{source, target});
   return all_to_all_by_node_area(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
                                  algorithm, call);
 }

@@ -75,7 +75,12 @@ struct ExchangedParts {
 
   std::span<const std::byte> mine;
   std::span<std::byte> all;
+  Called called;
 
+  void check(const Team& team) const {
+    CORACLE_ASSERT(all.size() == team.size() * mine.size(), "{}: a buffer of {} bytes for blocks of {} bytes in all",
+                   name_of(called), all.size(), team.size() * mine.size());
+  }
   bool gives(LocalCollective& /*local*/) const noexcept { return true; }
   std::span<const std::byte> given() const noexcept { return mine; }
   bool take(LocalCollective& local) const {
@@ -90,20 +95,6 @@ struct ExchangedParts {
     return true;
   }
 };
-
-using ShortGatherAll = ShortCollective<ExchangedParts>;
-
-void check_parts(const Team& team, const CollectiveCall& call, std::size_t part_bytes, std::size_t all_bytes) {
-  CORACLE_ASSERT(all_bytes == team.size() * part_bytes, "{}: a buffer of {} bytes for blocks of {} bytes in all",
-                 name_of(call.called), all_bytes, team.size() * part_bytes);
-}
-
-Task<> gather_all_by_exchange(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
-                              CollectiveCall call) {
-  ShortGatherAll collective(on_device(team, mine, all), team, call, {mine, all});
-  check_parts(team, call, mine.size(), all.size());
-  if (!collective.try_finish()) co_await collective.finish();
-}
 
 Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                             Algorithm algorithm, CollectiveCall call) {
@@ -142,7 +133,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
                         Algorithm algorithm, std::source_location where, Called called) {
   const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
   if (blocks.alike() && parts_suit_exchange(team, blocks.bytes(0)))
-    return gather_all_by_exchange(team, mine, all, call);
+    return short_collective(on_device(team, mine, all), team, call, ExchangedParts{mine, all, called});
   return gather_all_by_levels(team, mine, all, std::move(blocks), algorithm, call);
 }
 
@@ -153,9 +144,7 @@ void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<
     return run(gather_all_bytes(team, mine, all, blocks, Algorithm::automatic, where));
   }
   const CollectiveCall call{Called::gather_all, all.size(), CollectiveCall::kNoRoot, where};
-  ShortGatherAll collective(on_device(team, mine, all), team, call, {mine, all});
-  check_parts(team, call, mine.size(), all.size());
-  if (!collective.try_finish()) run(collective.finish());
+  short_collective_blocking(on_device(team, mine, all), team, call, ExchangedParts{mine, all, call.called}, run);
 }
 
 }  // namespace coracle::internals
