@@ -24,9 +24,9 @@ constexpr std::size_t kCopiedBytesMax = 2048;
 Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std::byte> source,
                         std::span<std::byte> target, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
-  const bool small = source.size() <= (LocalCollective::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
+  const bool small = source.size() <= (within::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
   if (!local.try_provide(source, small)) co_await local.give(source);
-  const Copying how = small ? Copying::by_caches : local.copying_of(source.size());
+  const Copying how = small ? Copying::by_caches : within::copying_of(local, source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
   for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
@@ -73,8 +73,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
   const Group group = Group(team, participation.sequence()).choosing(algorithm);
   const TeamNodes& nodes = team.nodes();
-  const bool by_node_area =
-      source.size() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team);
+  const bool by_node_area = source.size() <= within::given_bytes_max(team) || within::can_expose(team);
   // Of blocks that differ, only their sender knows where they lie.
   if (!same_size || !by_node_area || nodes.largest() == 1 ||
       (nodes.count() > 1 && between::forwards_all_to_all(group, source_blocks.bytes(0)))) {
@@ -98,7 +97,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
 bool exchanges_at_once(Team& team, std::size_t bytes) {
   constexpr std::uint32_t kExchangingMax = 32;
   const bool quick = bytes <= kCopiedBytesMax || !team.rank().loop().spins();
-  return quick && LocalCollective::can_exchange(team, bytes, kExchangingMax);
+  return quick && within::can_exchange(team, bytes, kExchangingMax);
 }
 
 void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::span<std::byte> target,

@@ -105,7 +105,7 @@ bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   // A few words don't need one: where each rank has a core, to read what many have contributed takes less than a wait.
   const bool few_words = bytes <= Contribution::kInlineBytesMax && team.rank().loop().spins();
   return team.size() > 1 && bytes <= bytes_max &&
-         LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax, bytes_max);
+         within::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax, bytes_max);
 }
 
 /// Large data where waiting costs little: each local member combines its slice of all in its own result, from where the
@@ -137,9 +137,9 @@ Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<co
   if (nodes == nullptr) co_return;
   if (leads) {
     co_await between::all_reduce(*nodes, result, reduction);
-    co_await local.hand_out(result, step);
+    co_await within::hand_out(local, result, step);
   } else {
-    co_await local.fetch(0, result.size(), 0, result, step);
+    co_await within::fetch(local, 0, result.size(), 0, result, step);
   }
 }
 
