@@ -24,9 +24,9 @@ constexpr std::size_t kCopiedBytesMax = 2048;
 Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std::byte> source,
                         std::span<std::byte> target, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
-  const bool small = source.size() <= (LocalCollective::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
+  const bool small = source.size() <= (within::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
   if (!local.try_provide(source, small)) co_await local.give(source);
-  const Copying how = small ? Copying::by_caches : local.copying_of(source.size());
+  const Copying how = small ? Copying::by_caches : within::copying_of(local, source.size());
   const auto own = blocks.of(source, team.index());
   std::copy(own.begin(), own.end(), blocks.of(target, team.index()).begin());
   for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
@@ -49,6 +49,7 @@ struct ExchangedBlocks {
   std::span<const std::byte> source;
   std::span<std::byte> target;
 
+  void check(const Team& team) const { check_divides(team, source.size()); }
   bool gives(LocalCollective& /*local*/) const noexcept { return true; }
   std::span<const std::byte> given() const noexcept { return source; }
   bool take(LocalCollective& local) const {
@@ -62,15 +63,6 @@ struct ExchangedBlocks {
   }
 };
 
-using ShortAllToAll = ShortCollective<ExchangedBlocks>;
-
-Task<> all_to_all_by_exchange(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
-                              CollectiveCall call) {
-  ShortAllToAll collective(on_device(team, source, target), team, call, {source, target});
-  check_divides(team, source.size());
-  if (!collective.try_finish()) co_await collective.finish();
-}
-
 Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                                std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
                                CollectiveCall call) {
@@ -81,8 +73,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
   check_block("all_to_all", source_blocks, team.index(), target_blocks.bytes(team.index()));
   const Group group = Group(team, participation.sequence()).choosing(algorithm);
   const TeamNodes& nodes = team.nodes();
-  const bool by_node_area =
-      source.size() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team);
+  const bool by_node_area = source.size() <= within::given_bytes_max(team) || within::can_expose(team);
   // Of blocks that differ, only their sender knows where they lie.
   if (!same_size || !by_node_area || nodes.largest() == 1 ||
       (nodes.count() > 1 && between::forwards_all_to_all(group, source_blocks.bytes(0)))) {
@@ -106,7 +97,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
 bool exchanges_at_once(Team& team, std::size_t bytes) {
   constexpr std::uint32_t kExchangingMax = 32;
   const bool quick = bytes <= kCopiedBytesMax || !team.rank().loop().spins();
-  return quick && LocalCollective::can_exchange(team, bytes, kExchangingMax);
+  return quick && within::can_exchange(team, bytes, kExchangingMax);
 }
 
 void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
@@ -116,9 +107,7 @@ void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::spa
     return run(all_to_all_bytes(team, source, blocks, target, blocks, true, Algorithm::automatic, where));
   }
   const CollectiveCall call{Called::all_to_all, source.size(), CollectiveCall::kNoRoot, where};
-  ShortAllToAll collective(on_device(team, source, target), team, call, {source, target});
-  check_divides(team, source.size());
-  if (!collective.try_finish()) run(collective.finish());
+  short_collective_blocking(on_device(team, source, target), team, call, ExchangedBlocks{source, target}, run);
 }
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
@@ -127,7 +116,7 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
   const CollectiveCall call{same_size ? Called::all_to_all : Called::all_to_all_v,
                             same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
-    return all_to_all_by_exchange(team, source, target, call);
+    return short_collective(on_device(team, source, target), team, call, ExchangedBlocks{source, target});
   return all_to_all_by_node_area(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
                                  algorithm, call);
 }

@@ -98,7 +98,7 @@ Task<> copy_straight(LocalCollective& local, Team& team, const SourceBlocks& sou
   const TeamNodes& nodes = team.nodes();
   local.expose({reinterpret_cast<const std::byte*>(&source), sizeof source}, 1);
   copy(target.of(team.index()), source.of(team.index()), 0, source.bytes_of(team.index()));
-  const Copying how = local.copying_of(source.bytes_of_all());
+  const Copying how = within::copying_of(local, source.bytes_of_all());
   std::vector<std::uint32_t> missing;
   for (std::uint32_t distance = 1; distance < local.count(); ++distance)
     missing.push_back((local.local_index() + distance) % local.count());
@@ -200,7 +200,7 @@ Task<> exchange(Team& team, SourceBlocks source, TargetBlocks target, std::sourc
 }  // namespace
 
 bool copies_straight(const Team& team) {
-  return team.nodes().count() == 1 && LocalCollective::can_expose(team);
+  return team.nodes().count() == 1 && within::can_expose(team);
 }
 
 Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target, Where where) {

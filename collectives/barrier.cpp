@@ -35,15 +35,8 @@ struct MutualMeeting {
   }
 };
 
-using ShortBarrier = ShortCollective<MutualMeeting>;
-
 bool meets_mutually(const Team& team) noexcept {
   return team.nodes().count() == 1 && team.size() > 1 && team.size() <= kMutualMax;
-}
-
-Task<> meet_mutually(Team& team, CollectiveCall call) {
-  ShortBarrier barrier(false, team, call, {});
-  if (!barrier.try_finish()) co_await barrier.finish();
 }
 
 /// Who has said goodbye to this rank, which waits for all whom it has not lost.
@@ -124,8 +117,7 @@ Task<> Team::barrier(Where where) {
 
 void barrier_blocking(Team& team, std::source_location where, RunTask run) {
   if (!meets_mutually(team)) return run(team.barrier(where));
-  ShortBarrier barrier(false, team, {.called = Called::barrier, .where = where}, {});
-  if (!barrier.try_finish()) run(barrier.finish());
+  short_collective_blocking(false, team, {.called = Called::barrier, .where = where}, MutualMeeting(), run);
 }
 
 Task<> Team::finalize(std::source_location where) {
@@ -134,7 +126,7 @@ Task<> Team::finalize(std::source_location where) {
 }
 
 Task<> Team::meet_all(CollectiveCall call) {
-  return meets_mutually(*this) ? meet_mutually(*this, call) : meet_on_nodes(call);
+  return meets_mutually(*this) ? short_collective(false, *this, call, MutualMeeting()) : meet_on_nodes(call);
 }
 
 Task<> Team::meet_on_nodes(CollectiveCall call) {

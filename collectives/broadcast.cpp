@@ -130,11 +130,9 @@ struct GivenByRoot {
   Task<> take_in_time(LocalCollective& local) const { return local.take(root, 0, data); }
 };
 
-using ShortBroadcast = ShortCollective<GivenByRoot>;
-
 Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged,
                                CollectiveCall call) {
-  ShortBroadcast collective(false, team, call, {data, root});
+  ShortCollective<GivenByRoot> collective(false, team, call, {data, root});
   if (staged != nullptr && team.index() == root) co_await staged->load_all();
   if (!collective.try_finish()) co_await collective.finish();
 }
@@ -230,8 +228,8 @@ void broadcast_blocking(Team& team, std::span<std::byte> data, std::uint32_t roo
                         RunTask run) {
   if (!is_short_on_node(team, data.size()) || on_device(team, data))
     return run(broadcast_bytes(team, data, root, {}, where));
-  ShortBroadcast collective(false, team, {Called::broadcast, data.size(), root, where}, {data, root});
-  if (!collective.try_finish()) run(collective.finish());
+  const CollectiveCall call{Called::broadcast, data.size(), root, where};
+  short_collective_blocking(false, team, call, GivenByRoot{data, root}, run);
 }
 
 }  // namespace coracle::internals

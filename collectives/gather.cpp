@@ -37,7 +37,7 @@ Task<> gather_on_node(LocalCollective& local, std::span<const std::byte> mine, s
     co_return;
   }
   std::copy(mine.begin(), mine.end(), part_of(leader).begin());
-  co_await local.take_all(part_of);
+  co_await within::take_all(local, part_of);
   local.round().publish(2);
 }
 
@@ -73,9 +73,9 @@ Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, 
   const std::size_t whole = local.count() * mine.size();
   const std::size_t offset = local.local_index() * mine.size();
   const bool small = whole <= local.given_bytes_max();
-  if (local.local_index() != leader) co_return co_await local.fetch(leader, whole, offset, mine, 1, small);
+  if (local.local_index() != leader) co_return co_await within::fetch(local, leader, whole, offset, mine, 1, small);
   std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(offset), mine.size(), mine.begin());
-  co_await local.hand_out(part, 1, small);
+  co_await within::hand_out(local, part, 1, small);
 }
 
 /// The leader's part of its node from the root, and on to the other local members.
@@ -122,8 +122,7 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   const HostParticipation participation(team, call, mine, all);
   check_at_root(call, team, blocks, all.size(), mine.size());
   const TeamNodes& nodes = team.nodes();
-  const bool by_node_area =
-      LocalCollective::can_expose(team) || (same_size && mine.size() <= LocalCollective::given_bytes_max(team));
+  const bool by_node_area = within::can_expose(team) || (same_size && mine.size() <= within::given_bytes_max(team));
   if (by_node_area && nodes.count() == 1 && team.size() > 1) {
     LocalCollective local(team);
     const auto part_of = [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
@@ -148,8 +147,7 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
   const TeamNodes& nodes = team.nodes();
   Group group = Group(team, participation.sequence()).choosing(algorithm);
   // Of blocks that differ only the root knows where each lies, so that it sends each its own.
-  const bool by_node_area =
-      same_size && (blocks.total() <= LocalCollective::given_bytes_max(team) || LocalCollective::can_expose(team));
+  const bool by_node_area = same_size && (blocks.total() <= within::given_bytes_max(team) || within::can_expose(team));
   if (by_node_area && nodes.count() == 1 && team.size() > 1) {
     LocalCollective local(team);
     Task<> on_node = scatter_on_node(local, all, mine, nodes.local_index_of(root));

@@ -26,7 +26,7 @@ Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<
                       std::span<std::byte> all, const Blocks& blocks) {
   const bool small = largest_of(blocks) <= local.given_bytes_max();
   if (!local.try_provide(mine, small)) co_await local.give(mine);
-  co_await local.take_all([&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); });
+  co_await within::take_all(local, [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); });
   if (!small) co_await local.meet(2);
 }
 
@@ -42,12 +42,12 @@ Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::by
   // For a lone member of its node this is no copy when `parts` is `all`.
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
   if (local != nullptr)
-    co_await local->take_all([&](std::uint32_t other) {
+    co_await within::take_all(*local, [&](std::uint32_t other) {
       const std::uint32_t member = nodes.member(nodes.own(), other);
       return own.subspan(packed.offset_in_node(member), blocks.bytes(member));
     });
   co_await between::gather_all(leaders, parts, packed.by_node());
-  if (local != nullptr) co_await local->hand_out(parts, 2, parts.size() <= local->given_bytes_max());
+  if (local != nullptr) co_await within::hand_out(*local, parts, 2, parts.size() <= local->given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
@@ -58,7 +58,7 @@ Task<> follow(LocalCollective& local, Team& team, std::span<const std::byte> min
   const Packed packed(team, blocks);
   const Scratch turned(packed.is_plain() ? 0 : blocks.total());
   const std::span<std::byte> parts = packed.is_plain() ? all : turned.span();
-  co_await local.fetch(0, parts.size(), 0, parts, 2, parts.size() <= local.given_bytes_max());
+  co_await within::fetch(local, 0, parts.size(), 0, parts, 2, parts.size() <= local.given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
@@ -75,7 +75,12 @@ struct ExchangedParts {
 
   std::span<const std::byte> mine;
   std::span<std::byte> all;
+  Called called;
 
+  void check(const Team& team) const {
+    CORACLE_ASSERT(all.size() == team.size() * mine.size(), "{}: a buffer of {} bytes for blocks of {} bytes in all",
+                   name_of(called), all.size(), team.size() * mine.size());
+  }
   bool gives(LocalCollective& /*local*/) const noexcept { return true; }
   std::span<const std::byte> given() const noexcept { return mine; }
   bool take(LocalCollective& local) const {
@@ -91,20 +96,6 @@ struct ExchangedParts {
   }
 };
 
-using ShortGatherAll = ShortCollective<ExchangedParts>;
-
-void check_parts(const Team& team, const CollectiveCall& call, std::size_t part_bytes, std::size_t all_bytes) {
-  CORACLE_ASSERT(all_bytes == team.size() * part_bytes, "{}: a buffer of {} bytes for blocks of {} bytes in all",
-                 name_of(call.called), all_bytes, team.size() * part_bytes);
-}
-
-Task<> gather_all_by_exchange(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
-                              CollectiveCall call) {
-  ShortGatherAll collective(on_device(team, mine, all), team, call, {mine, all});
-  check_parts(team, call, mine.size(), all.size());
-  if (!collective.try_finish()) co_await collective.finish();
-}
-
 Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                             Algorithm algorithm, CollectiveCall call) {
   const HostParticipation participation(team, call, mine, all);
@@ -116,8 +107,7 @@ Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::sp
   if (team.size() == 1) co_return;
   const TeamNodes& nodes = team.nodes();
   const std::size_t most_given = nodes.count() == 1 ? largest_of(blocks) : blocks.total();
-  if (nodes.largest() == 1 ||
-      (most_given > LocalCollective::given_bytes_max(team) && !LocalCollective::can_expose(team))) {
+  if (nodes.largest() == 1 || (most_given > within::given_bytes_max(team) && !within::can_expose(team))) {
     co_await between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks);
     co_return;
   }
@@ -133,7 +123,7 @@ Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::sp
 
 bool parts_suit_exchange(Team& team, std::size_t part_bytes) noexcept {
   constexpr std::uint32_t kExchangingMax = 32;
-  return team.size() > 1 && LocalCollective::can_exchange(team, part_bytes, kExchangingMax);
+  return team.size() > 1 && within::can_exchange(team, part_bytes, kExchangingMax);
 }
 
 }  // namespace
@@ -142,7 +132,7 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
                         Algorithm algorithm, std::source_location where, Called called) {
   const CollectiveCall call{called, blocks.total(), CollectiveCall::kNoRoot, where};
   if (blocks.alike() && parts_suit_exchange(team, blocks.bytes(0)))
-    return gather_all_by_exchange(team, mine, all, call);
+    return short_collective(on_device(team, mine, all), team, call, ExchangedParts{mine, all, called});
   return gather_all_by_levels(team, mine, all, std::move(blocks), algorithm, call);
 }
 
@@ -153,9 +143,7 @@ void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<
     return run(gather_all_bytes(team, mine, all, blocks, Algorithm::automatic, where));
   }
   const CollectiveCall call{Called::gather_all, all.size(), CollectiveCall::kNoRoot, where};
-  ShortGatherAll collective(on_device(team, mine, all), team, call, {mine, all});
-  check_parts(team, call, mine.size(), all.size());
-  if (!collective.try_finish()) run(collective.finish());
+  short_collective_blocking(on_device(team, mine, all), team, call, ExchangedParts{mine, all, call.called}, run);
 }
 
 }  // namespace coracle::internals

@@ -92,14 +92,6 @@ struct ExchangedValues {
   }
 };
 
-using ShortAllReduce = ShortCollective<ExchangedValues>;
-
-Task<> all_reduce_by_exchange(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
-                              Reduction reduction, CollectiveCall call) {
-  ShortAllReduce collective(on_device(team, values, result), team, call, {values, result, reduction});
-  if (!collective.try_finish()) co_await collective.finish();
-}
-
 bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   // Each combines all: among many only as much as costs less than to wait for one who does it; of two none does more
   // than when each combines a half and copies the other.
@@ -113,7 +105,7 @@ bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   // A few words don't need one: where each rank has a core, to read what many have contributed takes less than a wait.
   const bool few_words = bytes <= Contribution::kInlineBytesMax && team.rank().loop().spins();
   return team.size() > 1 && bytes <= bytes_max &&
-         LocalCollective::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax, bytes_max);
+         within::can_exchange(team, bytes, few_words ? team.size() : kLocalSizeMax, bytes_max);
 }
 
 /// Large data where waiting costs little: each local member combines its slice of all in its own result, from where the
@@ -145,9 +137,9 @@ Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<co
   if (nodes == nullptr) co_return;
   if (leads) {
     co_await between::all_reduce(*nodes, result, reduction);
-    co_await local.hand_out(result, step);
+    co_await within::hand_out(local, result, step);
   } else {
-    co_await local.fetch(0, result.size(), 0, result, step);
+    co_await within::fetch(local, 0, result.size(), 0, result, step);
   }
 }
 
@@ -205,8 +197,9 @@ Task<> reduce_between(Group group, std::span<const std::byte> values, std::span<
 Task<> all_reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
                         Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
-  return suits_exchange(team, values.size()) ? all_reduce_by_exchange(team, values, result, reduction, call)
-                                             : all_reduce_by_levels(team, values, result, reduction, algorithm, call);
+  if (!suits_exchange(team, values.size()))
+    return all_reduce_by_levels(team, values, result, reduction, algorithm, call);
+  return short_collective(on_device(team, values, result), team, call, ExchangedValues{values, result, reduction});
 }
 
 void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
@@ -214,8 +207,8 @@ void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::spa
   if (!suits_exchange(team, values.size()))
     return run(all_reduce_bytes(team, values, result, reduction, Algorithm::automatic, where));
   const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
-  ShortAllReduce collective(on_device(team, values, result), team, call, {values, result, reduction});
-  if (!collective.try_finish()) run(collective.finish());
+  short_collective_blocking(on_device(team, values, result), team, call, ExchangedValues{values, result, reduction},
+                            run);
 }
 
 Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,

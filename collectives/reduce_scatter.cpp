@@ -45,9 +45,9 @@ Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std:
   if (local == nullptr) co_return;
   // The sums stay exposed until all have theirs; what was given before is not needed any more.
   const std::size_t offset = packed.offset_in_node(team.index());
-  if (!leads) co_return co_await local->fetch(0, packed.by_node().bytes(nodes.own()), offset, mine, step + 2);
+  if (!leads) co_return co_await within::fetch(*local, 0, packed.by_node().bytes(nodes.own()), offset, mine, step + 2);
   std::copy_n(part.data() + offset, mine.size(), mine.data());
-  co_await local->hand_out(part, step + 2);
+  co_await within::hand_out(*local, part, step + 2);
 }
 
 }  // namespace

@@ -74,9 +74,9 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
     co_await between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction);
   if (nodes.own() == 0) co_return;
   if (local.local_index() == last)
-    co_await local.hand_out(others, step + 1);
+    co_await within::hand_out(local, others, step + 1);
   else
-    co_await local.fetch(last, others.size(), 0, others, step + 1);
+    co_await within::fetch(local, last, others.size(), 0, others, step + 1);
   if (is_first)
     std::copy(others.begin(), others.end(), before.begin());
   else
@@ -99,7 +99,7 @@ class RoomBefore {
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
                       std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
-  const bool two_levels = nodes.largest() > 1 && nodes.contiguous() && LocalCollective::can_expose(team);
+  const bool two_levels = nodes.largest() > 1 && nodes.contiguous() && within::can_expose(team);
   if (!two_levels || nodes.size_of(nodes.own()) == 1) {
     const Group group = two_levels ? Group::of_last(team, sequence) : Group(team, sequence);
     co_await between::exclusive_scan(group, values, before, reduction);

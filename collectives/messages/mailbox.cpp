@@ -120,15 +120,11 @@ Task<> Mailbox::receive(Team& team, std::uint32_t from, std::uint64_t tag, std::
   }
   Posted posted(rank_, team, from);
   posted_.emplace(key, &posted);
-  std::exception_ptr failure;
   try {
     co_await posted.arrived;
   } catch (...) {
-    failure = std::current_exception();
-  }
-  if (failure) {
     posted_.erase(key);
-    std::rethrow_exception(failure);
+    throw;
   }
   co_await take(team, key, posted.arrival, data);
 }

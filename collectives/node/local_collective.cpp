@@ -13,29 +13,8 @@
 
 namespace coracle::internals {
 
-std::size_t LocalCollective::given_bytes_max(Team& team) noexcept {
-  constexpr std::size_t kGivenBytesMax = 64 * 1024;
-  return std::min<std::size_t>(kGivenBytesMax, team.node_area().room_bytes_max());
-}
-
-bool LocalCollective::can_expose(const Team& team) noexcept {
-  return team.rank().placement() != Placement::process;
-}
-
-bool LocalCollective::can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max,
-                                   std::size_t bytes_max) noexcept {
-  constexpr std::size_t kBytesMaxCrowded =
-      32 * 1024;  // waiting for local members to copy would cost turns of all others
-  const std::size_t wanted = team.rank().loop().spins() ? bytes_max : kBytesMaxCrowded;
-  const std::size_t most = std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
-  // In `sim` copies take time, which this does not account for.
-  return team.nodes().count() == 1 && team.size() <= local_size_max && bytes <= most &&
-         team.rank().placement() != Placement::sim;
-}
-
-Copying LocalCollective::copying_of(std::size_t bytes_of_each) const {
-  static const std::size_t cache_bytes = last_level_cache_bytes();
-  return 2 * count() * bytes_of_each >= cache_bytes / 2 ? Copying::past_caches : Copying::by_caches;
+std::size_t LocalCollective::given_bytes_max() const noexcept {
+  return within::given_bytes_max(team_);
 }
 
 Task<> LocalCollective::run(Task<> part) {
@@ -174,18 +153,46 @@ Task<> LocalCollective::take_result(std::uint32_t local_index, std::size_t offse
   if (!copied) co_await fail_with(local_index);
 }
 
-Task<> LocalCollective::hand_out(std::span<const std::byte> data, std::uint64_t step, bool small) {
-  if (small) co_return co_await give(data);
-  expose(data, step);
-  co_await wait_for_all(step);
-}
-
-Task<> LocalCollective::fetch(std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,
-                              std::span<std::byte> target, std::uint64_t step, bool small) {
-  co_await wait(leader, small ? 1 : step);
-  check_bytes(leader, whole_bytes);
-  co_await take(leader, offset, target);
-  round_.publish(step);
-}
-
 }  // namespace coracle::internals
+
+namespace coracle::internals::within {
+
+std::size_t given_bytes_max(Team& team) noexcept {
+  constexpr std::size_t kGivenBytesMax = 64 * 1024;
+  return std::min<std::size_t>(kGivenBytesMax, team.node_area().room_bytes_max());
+}
+
+bool can_expose(const Team& team) noexcept {
+  return team.rank().placement() != Placement::process;
+}
+
+bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max, std::size_t bytes_max) noexcept {
+  constexpr std::size_t kBytesMaxCrowded =
+      32 * 1024;  // waiting for local members to copy would cost turns of all others
+  const std::size_t wanted = team.rank().loop().spins() ? bytes_max : kBytesMaxCrowded;
+  const std::size_t most = std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
+  // In `sim` copies take time, which this does not account for.
+  return team.nodes().count() == 1 && team.size() <= local_size_max && bytes <= most &&
+         team.rank().placement() != Placement::sim;
+}
+
+Copying copying_of(const LocalCollective& local, std::size_t bytes_of_each) {
+  static const std::size_t cache_bytes = last_level_cache_bytes();
+  return 2 * local.count() * bytes_of_each >= cache_bytes / 2 ? Copying::past_caches : Copying::by_caches;
+}
+
+Task<> hand_out(LocalCollective& local, std::span<const std::byte> data, std::uint64_t step, bool small) {
+  if (small) co_return co_await local.give(data);
+  local.expose(data, step);
+  co_await local.wait_for_all(step);
+}
+
+Task<> fetch(LocalCollective& local, std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,
+             std::span<std::byte> target, std::uint64_t step, bool small) {
+  co_await local.wait(leader, small ? 1 : step);
+  local.check_bytes(leader, whole_bytes);
+  co_await local.take(leader, offset, target);
+  local.round().publish(step);
+}
+
+}  // namespace coracle::internals::within

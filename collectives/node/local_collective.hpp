@@ -21,25 +21,10 @@ class LocalCollective {
  public:
   explicit LocalCollective(Team& team) noexcept : team_(team), round_(team.node_area()) {}
 
-  // The same at every member:
-  /// Data up to this size is left in the arena, so that its giver need not wait until all have it.
-  static std::size_t given_bytes_max(Team& team) noexcept;
-  /// Whether longer data can be exposed where it lies.
-  static bool can_expose(const Team& team) noexcept;
-  /// Whether all of a team on one node give their `bytes` and look at what all others have given: one step, after which
-  /// nobody waits for anybody, without coroutines of its own where it can. The quickest way among few.
-  /// `local_size_max`: more would read too many cache lines each. `bytes_max`: where each rank has a core, to look at
-  /// more takes longer than to wait until others have.
-  static bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max,
-                           std::size_t bytes_max = 4096) noexcept;
-
-  std::size_t given_bytes_max() const noexcept { return given_bytes_max(team_); }
+  std::size_t given_bytes_max() const noexcept;  ///< As within::given_bytes_max().
   Round& round() noexcept { return round_; }
   std::uint32_t count() const noexcept { return round_.local_size(); }
   std::uint32_t local_index() const noexcept { return round_.local_index(); }
-  /// How to copy where each local member reads and writes so many bytes: all together, they would drive themselves out
-  /// of the cache that they share.
-  Copying copying_of(std::size_t bytes_of_each) const;
 
   /// Memory that lives as long as this: what a part exposes must outlast the part's failure.
   std::span<std::byte> keep(std::size_t bytes) { return kept_.emplace_back(bytes).span(); }
@@ -99,23 +84,6 @@ class LocalCollective {
   bool try_take(std::uint32_t local_index, std::span<std::byte> target);
   /// Copies out of the results that a local member exposes beside its data (Round::expose_results).
   Task<> take_result(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target);
-  /// Takes all of what each local member has provided into `target_of(other)`.
-  template <class TargetOf>
-  Task<> take_all(TargetOf target_of) {
-    for (std::uint32_t distance = 1; distance < count(); ++distance) {
-      const std::uint32_t other = (local_index() + distance) % count();
-      co_await wait(other, 1);
-      const std::span<std::byte> target = target_of(other);
-      check_bytes(other, target.size());
-      co_await take(other, 0, target);
-    }
-  }
-  /// The leader's part of a scatter: the other local members fetch() from `data`. `step`: greater than any of all
-  /// before; 1 if `data` is small, which it gives. Else it returns when all have theirs.
-  Task<> hand_out(std::span<const std::byte> data, std::uint64_t step, bool small = false);
-  /// A local member's part, of the `whole_bytes` that the leader has.
-  Task<> fetch(std::uint32_t leader, std::size_t whole_bytes, std::size_t offset, std::span<std::byte> target,
-               std::uint64_t step, bool small = false);
 
  private:
   static constexpr std::uint64_t kFailed = std::uint64_t{1} << (NodeAreaPart::kStepBits - 1);
@@ -134,6 +102,42 @@ class LocalCollective {
 
 namespace coracle::internals::within {
 
+// --- ways among the members of a team on one node ---
+
+// The first three are the same at every member.
+
+/// Data up to this size is left in the arena, so that its giver need not wait until all have it.
+std::size_t given_bytes_max(Team& team) noexcept;
+/// Whether longer data can be exposed where it lies.
+bool can_expose(const Team& team) noexcept;
+/// Whether all of a team on one node give their `bytes` and look at what all others have given: one step, after which
+/// nobody waits for anybody, without coroutines of its own where it can. The quickest way among few.
+/// `local_size_max`: more would read too many cache lines each. `bytes_max`: where each rank has a core, to look at
+/// more takes longer than to wait until others have.
+bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max, std::size_t bytes_max = 4096) noexcept;
+
+/// How to copy where each local member reads and writes so many bytes: all together, they would drive themselves out
+/// of the cache that they share.
+Copying copying_of(const LocalCollective& local, std::size_t bytes_of_each);
+
+/// Takes all of what each local member has provided into `target_of(other)`.
+template <class TargetOf>
+Task<> take_all(LocalCollective& local, TargetOf target_of) {
+  for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
+    const std::uint32_t other = (local.local_index() + distance) % local.count();
+    co_await local.wait(other, 1);
+    const std::span<std::byte> target = target_of(other);
+    local.check_bytes(other, target.size());
+    co_await local.take(other, 0, target);
+  }
+}
+/// The leader's part of a scatter: the other local members fetch() from `data`. `step`: greater than any of all
+/// before; 1 if `data` is small, which it gives. Else it returns when all have theirs.
+Task<> hand_out(LocalCollective& local, std::span<const std::byte> data, std::uint64_t step, bool small = false);
+/// A local member's part, of the `whole_bytes` that the leader has.
+Task<> fetch(LocalCollective& local, std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,
+             std::span<std::byte> target, std::uint64_t step, bool small = false);
+
 // --- reductions among the members of a team on one node ---
 
 /// result[i] = theirs[i] op own[i], or the other way where the local member comes after this member; `theirs` at
@@ -144,7 +148,7 @@ Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, 
 Task<> combine_all(LocalCollective& local, std::size_t offset, std::span<const std::byte> own, std::byte* result,
                    const Reduction& reduction);
 
-/// Small data (see LocalCollective::given_bytes_max): `local` give it, and go on. At `root` (a local index): all of it
+/// Small data (see given_bytes_max()): `local` give it, and go on. At `root` (a local index): all of it
 /// combined in `result`, which may be `values`.
 Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                     std::uint32_t root, const Reduction& reduction);

@@ -14,10 +14,11 @@
 namespace coracle::internals {
 
 /// Begins when it is made, as a coroutine of the collective would: then `if (!collective.try_finish()) co_await
-/// collective.finish();` ends it, or `run(collective.finish())` of who is no coroutine. Lives until it has ended;
-/// one that is destroyed by an exception breaks the team. A member's local index is its index in the team.
+/// collective.finish();` ends it. Lives until it has ended; one that is destroyed by an exception breaks the team. A
+/// member's local index is its index in the team.
 ///
 /// `Kind` says what is given and taken; its members are called in this order:
+///   void check(const Team&)                       asserts what the caller must keep to, if it has this;
 ///   bool gives(LocalCollective&)                  whether this member gives anything, and
 ///   std::span<const std::byte> given()            what;
 ///   kAwaitsAll                                    whether it looks at what all others give; if not,
@@ -29,7 +30,9 @@ class ShortCollective {
  public:
   /// Throws what a HostParticipation throws; `is_on_device`: whether any buffer lies in a GPU's memory.
   ShortCollective(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind)
-      : participation_(is_on_device, team, call), local_(team), kind_(kind) {}
+      : participation_(is_on_device, team, call), local_(team), kind_(kind) {
+    if constexpr (requires { kind.check(team); }) kind.check(team);
+  }
 
   /// Goes as far as it can without suspending; true: it has ended. Throws Error where members' calls differ. Once.
   bool try_finish() {
@@ -79,5 +82,18 @@ class ShortCollective {
   Kind kind_;
   bool has_given_ = false;
 };
+
+/// All of one.
+template <class Kind>
+Task<> short_collective(bool is_on_device, Team& team, CollectiveCall call, Kind kind) {
+  ShortCollective<Kind> collective(is_on_device, team, call, kind);
+  if (!collective.try_finish()) co_await collective.finish();
+}
+/// Of who is no coroutine; `run`: a RunTask.
+template <class Kind, class Run>
+void short_collective_blocking(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind, Run run) {
+  ShortCollective<Kind> collective(is_on_device, team, call, kind);
+  if (!collective.try_finish()) run(collective.finish());
+}
 
 }  // namespace coracle::internals

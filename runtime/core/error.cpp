@@ -39,6 +39,9 @@ class Category final : public std::error_category {
   }
 };
 
+/// In a word that travels: the code is of Coracle's own category.
+constexpr std::uint64_t kOwnCode = std::uint64_t{1} << 32;
+
 constexpr const char* kNoText = "an exception that is not a std::exception";
 
 }  // namespace
@@ -50,6 +53,21 @@ const std::error_category& coracle_category() noexcept {
 
 std::error_code make_error_code(Errc value) noexcept {
   return {static_cast<int>(value), coracle_category()};
+}
+
+std::uint64_t to_wire(const std::error_code& code) noexcept {
+  if (!code) return 0;
+  const bool own = code.category() == coracle_category();
+  if (!own && code.category() != std::generic_category()) return EIO;
+  return static_cast<std::uint32_t>(code.value()) | (own ? kOwnCode : 0);
+}
+
+std::error_code code_from_wire(std::uint64_t word) noexcept {
+  constexpr std::uint64_t kMost = 4095;  // of an errno
+  if (word == 0) return {};
+  const std::uint64_t value = word & ~kOwnCode;
+  if (value == 0 || value > kMost) return {EIO, std::generic_category()};
+  return {static_cast<int>(value), (word & kOwnCode) != 0 ? coracle_category() : std::generic_category()};
 }
 
 Error Error::of_operation(std::error_code code, const char* operation, int rank, int peer, const std::string& detail) {

@@ -47,6 +47,11 @@ class Error : public std::runtime_error {
   std::error_code code_;
 };
 
+/// A code as a word that travels between ranks; 0: none. Errno's and Coracle's own stay what they are, others become
+/// EIO, and so does on arrival what can be neither.
+std::uint64_t to_wire(const std::error_code& code) noexcept;
+std::error_code code_from_wire(std::uint64_t word) noexcept;
+
 /// Throws Error with `what` for errno-like `code`.
 [[noreturn]] void throw_errno(int code, const std::string& what);
 

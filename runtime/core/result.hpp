@@ -62,6 +62,7 @@ class [[nodiscard]] Result<void> {
   }
   /// Only when !ok().
   const Error& error() const { return *error_; }  // NOLINT(bugprone-unchecked-optional-access)
+  const std::optional<Error>& failure() const noexcept { return error_; }
   std::error_code code() const { return error_ ? error_->code() : std::error_code(); }
 
  private:

@@ -14,6 +14,8 @@
 
 namespace coracle::internals {
 
+class Error;
+
 /// Whether a value can travel with a call: not what only points to its bytes. (What a structure consists of is not
 /// known here: one with a pointer in it passes.)
 template <class T>
@@ -28,6 +30,8 @@ template <class T, std::size_t N>
 inline constexpr bool kTravels<std::array<T, N>> = std::is_trivially_copyable_v<T> && kTravels<T>;
 template <>
 inline constexpr bool kTravels<std::string> = true;
+template <>
+inline constexpr bool kTravels<Error> = true;
 template <class T>
 inline constexpr bool kTravels<std::vector<T>> = kTravels<T>;
 template <class T>

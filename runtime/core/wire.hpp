@@ -1,6 +1,6 @@
-// How the arguments and results of calls travel: trivially copyable types as their bytes; strings, vectors, pairs,
-// tuples and optionals of such types element by element. Both ends run the same binary, so there is no conversion; what
-// comes in is still checked against the message's length.
+// How the arguments and results of calls travel: trivially copyable types as their bytes; strings, errors, vectors,
+// pairs, tuples and optionals of such types element by element. Both ends run the same binary, so there is no
+// conversion; what comes in is still checked against the message's length.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/travels.hpp"
 
 namespace coracle::internals {
@@ -34,6 +35,9 @@ class WireWriter {
                   "a pointer means nothing at another rank: send what it points to, or a Remote");
     if constexpr (std::is_trivially_copyable_v<T>) {
       write_bytes(&value, sizeof(T));
+    } else if constexpr (std::is_same_v<T, Error>) {
+      write(to_wire(value.code()));
+      write(std::string(value.what()));
     } else if constexpr (requires { value.has_value(); }) {
       write(value.has_value());
       if (value) write(*value);
@@ -69,6 +73,9 @@ class WireReader {
       alignas(T) std::byte storage[sizeof(T)];
       read_bytes(storage, sizeof(T));
       return *std::launder(reinterpret_cast<T*>(storage));
+    } else if constexpr (std::is_same_v<T, Error>) {
+      const std::error_code code = code_from_wire(read<std::uint64_t>());
+      return Error(code, read<std::string>());
     } else if constexpr (requires(T value) { value.has_value(); }) {
       // Read as a number: a byte from a message need not be a valid bool.
       if (read<std::uint8_t>() == 0) return std::nullopt;

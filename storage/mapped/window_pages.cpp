@@ -231,17 +231,13 @@ bool WindowPages::find_victim(std::uint64_t& number) {
 }
 
 Task<> WindowPages::evict(std::uint64_t number) {
-  std::exception_ptr error;
   if (pages_.at(number).state == State::dirty) {
     try {
       co_await write_back(number);
     } catch (...) {
-      error = std::current_exception();
+      enqueue(number, pages_.at(number));
+      throw;
     }
-  }
-  if (error) {
-    enqueue(number, pages_.at(number));
-    std::rethrow_exception(error);
   }
   evicted_[number % evicted_.size()] = number;
   drop(number);

@@ -56,8 +56,7 @@ struct ControllerLink::Asked {
   Asked(RankCore& core, std::uint32_t controller) noexcept : answered(core, "page", controller) {}
   PeerEvent answered;
   std::uint32_t frame = Frames::kNone;
-  int code = 0;
-  bool own_code = false;
+  std::error_code code;
   std::string text;
 };
 
@@ -66,10 +65,8 @@ Task<std::uint32_t> ControllerLink::ask(std::uint64_t page, bool writing, const 
   co_await rank_.request(controller_, serve_acquire, {}, segment_, page, writing ? 1 : 0,
                          reinterpret_cast<std::uint64_t>(&asked), reinterpret_cast<std::uint64_t>(whole));
   co_await asked.answered;
-  if (asked.frame != Frames::kNone) co_return asked.frame;
-  const std::error_code code = asked.own_code ? make_error_code(static_cast<Errc>(asked.code))
-                                              : std::error_code(asked.code, std::generic_category());
-  throw Error(code, asked.text);
+  if (asked.frame == Frames::kNone) throw Error(asked.code, asked.text);
+  co_return asked.frame;
 }
 
 void ControllerLink::serve_acquire(Rank& rank, const Message& message) {
@@ -89,10 +86,9 @@ Task<> ControllerLink::answer_acquire(Rank& rank, std::uint32_t asker, std::uint
     code = error.code();
     text = error.what();
   }
-  const bool own_code = code.category() == coracle_category();
   const std::span<const char> bytes(text);
-  const Result<> told = co_await as_result(rank.request(asker, take_acquired, std::as_bytes(bytes), cookie, frame,
-                                                        static_cast<std::uint64_t>(code.value()), own_code ? 1 : 0));
+  const Result<> told =
+      co_await as_result(rank.request(asker, take_acquired, std::as_bytes(bytes), cookie, frame, to_wire(code)));
   if (told.ok() || frame == Frames::kNone) co_return;
   // The asker is lost, and will not let go of it.
   CacheController* controller = rank.local<SegmentTable>().find(segment);
@@ -104,8 +100,7 @@ Task<> ControllerLink::answer_acquire(Rank& rank, std::uint32_t asker, std::uint
 void ControllerLink::take_acquired(Rank&, const Message& message) {
   Asked& asked = *reinterpret_cast<Asked*>(message.argument(0));
   asked.frame = static_cast<std::uint32_t>(message.argument(1));
-  asked.code = static_cast<int>(message.argument(2));
-  asked.own_code = message.argument(3) != 0;
+  asked.code = code_from_wire(message.argument(2));
   asked.text.assign(reinterpret_cast<const char*>(message.payload().data()), message.payload().size());
   asked.answered.set();
 }

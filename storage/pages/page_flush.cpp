@@ -14,30 +14,10 @@
 
 namespace coracle::internals::storage {
 
-/// How a call to a home ended; codes don't travel with what a call throws. In no unnamed namespace: g++ 14 crashes on a
-/// call that gives a type of one (see with_scope).
-struct HomeOutcome {
-  int code;
-  bool own;
-};
-
 namespace {
 
-using OutcomeAndText = std::pair<HomeOutcome, std::string>;
-
-Task<OutcomeAndText> outcome_of(Task<> task) {
-  const Result<> result = co_await as_result(std::move(task));
-  if (result.ok()) co_return OutcomeAndText{};
-  const std::error_code code = result.code();
-  co_return OutcomeAndText{{code.value(), code.category() == coracle_category()}, result.error().what()};
-}
-
-void throw_unless_ok(const OutcomeAndText& outcome) {
-  if (outcome.first.code == 0) return;
-  throw Error(outcome.first.own ? make_error_code(static_cast<Errc>(outcome.first.code))
-                                : std::error_code(outcome.first.code, std::generic_category()),
-              outcome.second);
-}
+/// How a call to a home ended: what it throws would come as what a call has thrown, without its code.
+using Failure = std::optional<Error>;
 
 void recall_there(Rank& rank, std::uint32_t segment, std::uint64_t page) {
   if (CacheController* controller = rank.local<SegmentTable>().find(segment)) controller->recall(page);
@@ -63,28 +43,32 @@ CacheController* controller_with_home(Rank& rank, std::uint32_t segment) {
   return controller != nullptr && controller->home() != nullptr ? controller : nullptr;
 }
 
-Task<OutcomeAndText> settle_there(Rank& rank, std::uint32_t segment, std::uint64_t page) {
+Task<Failure> settle_there(Rank& rank, std::uint32_t segment, std::uint64_t page) {
   CacheController* controller = controller_with_home(rank, segment);
-  if (controller == nullptr) co_return OutcomeAndText{};
+  if (controller == nullptr) co_return std::nullopt;
   const auto alive = controller->alive();
   const auto recall_from = [controller, page](CacheId node) { recall(*controller, node, page); };
-  co_return co_await outcome_of(controller->home()->settle(page, recall_from));
+  const Result<> settled = co_await as_result(controller->home()->settle(page, recall_from));
+  co_return settled.failure();
 }
 
-Task<OutcomeAndText> sync_there(Rank& rank, std::uint32_t segment) {
+Task<Failure> sync_there(Rank& rank, std::uint32_t segment) {
   CacheController* controller = controller_with_home(rank, segment);
-  if (controller == nullptr) co_return OutcomeAndText{};
+  if (controller == nullptr) co_return std::nullopt;
   const auto alive = controller->alive();
-  co_return co_await outcome_of(controller->home()->flush());
+  const Result<> flushed = co_await as_result(controller->home()->flush());
+  co_return flushed.failure();
 }
 
 Task<> settle(const SegmentCaches& caches, std::uint64_t page) {
   const std::uint32_t home = caches.peer(caches.home_of(page)).rank;
-  throw_unless_ok(co_await caches.rank().call(home, settle_there, caches.segment(), page));
+  const Failure failure = co_await caches.rank().call(home, settle_there, caches.segment(), page);
+  if (failure) throw Error(*failure);
 }
 
 Task<> sync(const SegmentCaches& caches, CacheId home) {
-  throw_unless_ok(co_await caches.rank().call(caches.peer(home).rank, sync_there, caches.segment()));
+  const Failure failure = co_await caches.rank().call(caches.peer(home).rank, sync_there, caches.segment());
+  if (failure) throw Error(*failure);
 }
 
 Task<> flush_alone(CacheController& controller) {
@@ -127,7 +111,7 @@ Task<> flush(CacheController& controller) {
   const Result<> result = co_await as_result(flush_alone(controller));
   controller.unflushed().flushing = false;
   controller.tasks().notify();
-  if (!result.ok()) throw Error(result.error());
+  result.value();
 }
 
 }  // namespace coracle::internals::storage

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/task.hpp"
 #include "storage/options/page_map.hpp"
 #include "storage/options/paged_options.hpp"
@@ -20,6 +22,10 @@ class Team;
 }  // namespace coracle::internals
 
 namespace coracle::internals::storage {
+
+/// Throws the failure of the first member that has one, with its code and words, at every member, so that nobody waits
+/// in vain for one that could not go on. Collective. Throws Error (peer_lost) when a member is lost.
+Task<> agree(Team& team, std::optional<Error> failure);
 
 /// What a rank's home is on. One per rank (Rank::local).
 struct HomeDevice {

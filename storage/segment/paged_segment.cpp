@@ -12,7 +12,6 @@
 #include "runtime/team/team.hpp"
 #include "storage/pages/cache_controller.hpp"
 #include "storage/pages/page_cache.hpp"
-#include "storage/segment/agreement.hpp"
 #include "storage/segment/segment_setup.hpp"
 
 namespace coracle::internals {
@@ -40,65 +39,43 @@ struct PagedSegment::Handle::Started {
   std::exception_ptr error;
 };
 
-/// The transfers that nobody awaits one by one.
-struct ImplicitTransfers {
-  std::size_t pending = 0;
-  std::exception_ptr error;
-  Event* none = nullptr;  // awaited in nbi_done()
-};
-
-struct PagedSegment::State {
-  explicit State(storage::SegmentParts made) : parts(std::move(made)) {}
-  ~State() { storage::drop(parts); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  storage::PageCache& cache() noexcept { return *parts.cache; }
-
-  storage::SegmentParts parts;
-  std::shared_ptr<ImplicitTransfers> implicit = std::make_shared<ImplicitTransfers>();
-};
-
-PagedSegment::PagedSegment(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+PagedSegment::PagedSegment(std::unique_ptr<storage::SegmentParts> parts) noexcept : parts_(std::move(parts)) {}
 PagedSegment::PagedSegment(PagedSegment&&) noexcept = default;
 PagedSegment& PagedSegment::operator=(PagedSegment&&) noexcept = default;
 PagedSegment::~PagedSegment() = default;
 
 Task<PagedSegment> PagedSegment::create(Team& team, PagedOptions options) {
-  auto state = std::make_unique<State>(co_await storage::create_segment(team, std::move(options)));
-  PagedSegment segment(std::move(state));
+  PagedSegment segment(co_await storage::set_up(team, std::move(options), {true, {}}));
   co_return segment;
 }
-
 Task<PagedSegment> PagedSegment::open(Team& team, PagedOptions options, std::string checkpoint) {
-  auto state = std::make_unique<State>(co_await storage::open_segment(team, std::move(options), std::move(checkpoint)));
-  PagedSegment segment(std::move(state));
+  PagedSegment segment(co_await storage::set_up(team, std::move(options), {false, std::move(checkpoint)}));
   co_return segment;
 }
 
 std::uint64_t PagedSegment::bytes() const noexcept {
-  return state_->cache().shape().bytes;
+  return parts_->cache->shape().bytes;
 }
 std::uint64_t PagedSegment::page_bytes() const noexcept {
-  return state_->cache().shape().page_bytes;
+  return parts_->cache->shape().page_bytes;
 }
 std::uint64_t PagedSegment::pages() const noexcept {
-  return state_->cache().frames().shape().pages;
+  return parts_->cache->frames().shape().pages;
 }
 
 PagedTransfer PagedSegment::get(std::uint64_t offset, std::span<std::byte> target) {
-  return {state_->cache(), false, offset, target.data(), target.size()};
+  return {*parts_->cache, false, offset, target.data(), target.size()};
 }
 PagedTransfer PagedSegment::put(std::uint64_t offset, std::span<const std::byte> source) {
-  return {state_->cache(), true, offset, const_cast<std::byte*>(source.data()), source.size()};
+  return {*parts_->cache, true, offset, const_cast<std::byte*>(source.data()), source.size()};
 }
 
 Task<> PagedSegment::get(std::uint64_t offset, const Layout& layout, std::uint64_t count, ScatteredTarget target) {
-  return storage::copy_scattered({state_->cache(), false, offset, layout, count, target});
+  return storage::copy_scattered({*parts_->cache, false, offset, layout, count, target});
 }
 Task<> PagedSegment::put(ScatteredSource source, std::uint64_t offset, const Layout& layout, std::uint64_t count) {
   const ScatteredTarget local{const_cast<void*>(source.origin), source.layout, source.count};
-  return storage::copy_scattered({state_->cache(), true, offset, layout, count, local});
+  return storage::copy_scattered({*parts_->cache, true, offset, layout, count, local});
 }
 
 namespace {
@@ -121,7 +98,7 @@ std::shared_ptr<Started> start(storage::PageCache& cache, PagedTransfer transfer
   return started;
 }
 
-Task<> finish_implicit(std::shared_ptr<ImplicitTransfers> implicit, Task<> rest) {
+Task<> finish_implicit(std::shared_ptr<storage::ImplicitTransfers> implicit, Task<> rest) {
   try {
     co_await rest;
   } catch (...) {
@@ -130,8 +107,8 @@ Task<> finish_implicit(std::shared_ptr<ImplicitTransfers> implicit, Task<> rest)
   if (--implicit->pending == 0 && implicit->none != nullptr) implicit->none->set();
 }
 
-void start_implicit(storage::PageCache& cache, const std::shared_ptr<ImplicitTransfers>& implicit, bool writing,
-                    std::uint64_t offset, std::byte* local, std::size_t bytes) {
+void start_implicit(storage::PageCache& cache, const std::shared_ptr<storage::ImplicitTransfers>& implicit,
+                    bool writing, std::uint64_t offset, std::byte* local, std::size_t bytes) {
   const std::size_t done = cache.copy_cached(writing, offset, local, bytes);
   if (done == bytes && bytes > 0) return;
   ++implicit->pending;
@@ -139,7 +116,7 @@ void start_implicit(storage::PageCache& cache, const std::shared_ptr<ImplicitTra
   cache.rank().service().spawn(finish_implicit(implicit, std::move(rest)));
 }
 
-Task<> implicit_done(ImplicitTransfers& implicit) {
+Task<> implicit_done(storage::ImplicitTransfers& implicit) {
   if (implicit.pending > 0) {
     CORACLE_ASSERT(implicit.none == nullptr, "two coroutines await the implicit operations of one paged segment");
     Event none;
@@ -153,19 +130,19 @@ Task<> implicit_done(ImplicitTransfers& implicit) {
 }  // namespace
 
 PagedSegment::Handle PagedSegment::get_nb(std::uint64_t offset, std::span<std::byte> target) {
-  return Handle(start<Handle::Started>(state_->cache(), get(offset, target)));
+  return Handle(start<Handle::Started>(*parts_->cache, get(offset, target)));
 }
 PagedSegment::Handle PagedSegment::put_nb(std::uint64_t offset, std::span<const std::byte> source) {
-  return Handle(start<Handle::Started>(state_->cache(), put(offset, source)));
+  return Handle(start<Handle::Started>(*parts_->cache, put(offset, source)));
 }
 void PagedSegment::get_nbi(std::uint64_t offset, std::span<std::byte> target) {
-  start_implicit(state_->cache(), state_->implicit, false, offset, target.data(), target.size());
+  start_implicit(*parts_->cache, parts_->implicit, false, offset, target.data(), target.size());
 }
 void PagedSegment::put_nbi(std::uint64_t offset, std::span<const std::byte> source) {
-  start_implicit(state_->cache(), state_->implicit, true, offset, const_cast<std::byte*>(source.data()), source.size());
+  start_implicit(*parts_->cache, parts_->implicit, true, offset, const_cast<std::byte*>(source.data()), source.size());
 }
 Task<> PagedSegment::nbi_done() {
-  return implicit_done(*state_->implicit);
+  return implicit_done(*parts_->implicit);
 }
 
 Task<> PagedSegment::Handle::wait() {
@@ -178,11 +155,11 @@ bool PagedSegment::Handle::done() const noexcept {
 }
 
 Task<PinnedPage> PagedSegment::pin(std::uint64_t page, bool writing) {
-  return PinnedPage::pin(state_->cache(), page, writing);
+  return PinnedPage::pin(*parts_->cache, page, writing);
 }
 
 void PagedSegment::prefetch(std::uint64_t offset, std::uint64_t bytes) {
-  storage::PageCache& cache = state_->cache();
+  storage::PageCache& cache = *parts_->cache;
   if (bytes == 0 || offset >= cache.shape().bytes) return;
   const std::uint64_t first = offset / cache.shape().page_bytes;
   const std::uint64_t end = offset + std::min(bytes, cache.shape().bytes - offset);
@@ -190,21 +167,21 @@ void PagedSegment::prefetch(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 void PagedSegment::advise(storage::EvictionKind kind) {
-  storage::advise(state_->parts, kind);
+  storage::advise(*parts_, kind);
 }
 
 Task<> PagedSegment::flush() {
-  return storage::flush(state_->parts);
+  return storage::flush(*parts_);
 }
 Task<> PagedSegment::checkpoint(std::string name) {
-  return storage::checkpoint(state_->parts, std::move(name));
+  return storage::checkpoint(*parts_, std::move(name));
 }
 Task<> PagedSegment::close() {
-  return storage::close(state_->parts);
+  return storage::close(*parts_);
 }
 
 PagedCounts PagedSegment::counts() const {
-  return storage::counts(state_->parts);
+  return storage::counts(*parts_);
 }
 
 }  // namespace coracle::internals

@@ -22,6 +22,7 @@ namespace coracle::internals {
 
 namespace storage {
 class PageCache;
+struct SegmentParts;
 /// Error (out_of_segment), for arrays.
 [[noreturn]] void throw_no_such_elements(std::uint64_t first, std::uint64_t count, std::uint64_t size);
 }  // namespace storage
@@ -106,9 +107,8 @@ class PagedSegment {
   PagedCounts counts() const;
 
  private:
-  struct State;
-  explicit PagedSegment(std::unique_ptr<State> state) noexcept;
-  std::unique_ptr<State> state_;
+  explicit PagedSegment(std::unique_ptr<storage::SegmentParts> parts) noexcept;
+  std::unique_ptr<storage::SegmentParts> parts_;
 };
 
 /// A started transfer; wait for it before its memory ends. Dropping it cancels nothing: the segment keeps it going.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "collectives/collectives.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
@@ -19,7 +20,6 @@
 #include "storage/pages/cache_controller.hpp"
 #include "storage/pages/page_cache.hpp"
 #include "storage/pages/segment_caches.hpp"
-#include "storage/segment/agreement.hpp"
 #include "storage/segment/home_files.hpp"
 #include "storage/store/page_store.hpp"
 
@@ -129,7 +129,7 @@ std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, st
 /// Where the caches' memories are, by their numbers.
 Task<std::vector<SegmentCaches::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> controllers,
                                                   Remote<std::byte> mine) {
-  const std::vector<Remote<std::byte>> places = co_await exchange_value(team, mine);
+  const std::vector<Remote<std::byte>> places = co_await team.gather_all(mine);
   std::vector<SegmentCaches::Peer> peers(controllers.size());
   for (std::uint32_t i = 0; i < team.size(); ++i) {
     const auto found = std::find(controllers.begin(), controllers.end(), team.member(i));
@@ -137,6 +137,15 @@ Task<std::vector<SegmentCaches::Peer>> meet_peers(Team& team, std::vector<std::u
       peers[static_cast<std::size_t>(found - controllers.begin())] = {team.member(i), places[i]};
   }
   co_return peers;
+}
+
+/// Of what was not closed.
+void drop(SegmentParts& parts) noexcept {
+  Rank& rank = parts.team->rank();
+  if (parts.number == 0 || rank.id() != parts.controllers[parts.own]) return;
+  rank.local<SegmentTable>().close(parts.number, parts.own);
+  parts.number = 0;
+  if (parts.controller != nullptr) parts.controller->stop();
 }
 
 /// Makes the cache and the way to it, once the homes are open.
@@ -183,31 +192,13 @@ Task<> fill(SegmentParts& parts, const PagedOptions& options, OpenOptions open_o
                    if (!open_options.checkpoint.empty()) check_checkpoint_name(open_options.checkpoint);
                  }));
   auto& table = team.rank().local<SegmentTable>();
-  for (const std::uint32_t unused : co_await exchange_value(team, table.unused()))
+  for (const std::uint32_t unused : co_await team.gather_all(table.unused()))
     parts.number = std::max(parts.number, unused);
   table.used(parts.number);
   const HomeAssignment assignment{team.rank().id() == parts.controllers[own] && own < parts.homes, own, parts.homes};
   co_await open_homes(team, options, open_options, assignment, homes);
   parts.epoch = homes.epoch;
   co_await make_caches(parts, options, homes.shape, own, std::move(homes.store));
-}
-
-Task<SegmentParts> set_up(Team& team, PagedOptions options, OpenOptions open_options) {
-  SegmentParts parts;
-  parts.team = &team;
-  Controllers controllers = controllers_of(team, caches_are_shared(team, options));
-  parts.controllers = std::move(controllers.ranks);
-  parts.own = controllers.own;
-  parts.homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts.controllers.size());
-  OpenedHomes homes;
-  const Result<> filled = co_await as_result(fill(parts, options, open_options, controllers.own, homes));
-  if (!filled.ok()) {
-    // A segment that was not made leaves nothing behind.
-    drop(parts);
-    if (!homes.created.empty()) ::unlink(homes.created.c_str());
-    throw Error(filled.error());
-  }
-  co_return parts;
 }
 
 /// For a rank that shares another's cache.
@@ -219,17 +210,28 @@ void advise_there(Rank& rank, std::uint32_t number, EvictionKind kind) {
   rank.local<SegmentTable>().at(number).advise(kind);
 }
 
-Task<> send_advice(Rank& rank, std::uint32_t controller, std::uint32_t number, EvictionKind kind) {
-  co_await rank.call(controller, advise_there, number, kind);
-}
-
 }  // namespace
 
-Task<SegmentParts> create_segment(Team& team, PagedOptions options) {
-  return set_up(team, std::move(options), {true, {}});
+SegmentParts::~SegmentParts() {
+  drop(*this);
 }
-Task<SegmentParts> open_segment(Team& team, PagedOptions options, std::string checkpoint) {
-  return set_up(team, std::move(options), {false, std::move(checkpoint)});
+
+Task<std::unique_ptr<SegmentParts>> set_up(Team& team, PagedOptions options, OpenOptions open_options) {
+  auto parts = std::make_unique<SegmentParts>();
+  parts->team = &team;
+  Controllers controllers = controllers_of(team, caches_are_shared(team, options));
+  parts->controllers = std::move(controllers.ranks);
+  parts->own = controllers.own;
+  parts->homes = options.spread == HomeSpread::one ? 1 : static_cast<std::uint32_t>(parts->controllers.size());
+  OpenedHomes homes;
+  const Result<> filled = co_await as_result(fill(*parts, options, open_options, controllers.own, homes));
+  if (!filled.ok()) {
+    // A segment that was not made leaves nothing behind.
+    drop(*parts);
+    if (!homes.created.empty()) ::unlink(homes.created.c_str());
+    throw Error(filled.error());
+  }
+  co_return parts;
 }
 
 Task<> flush(SegmentParts& parts) {
@@ -248,12 +250,12 @@ Task<> checkpoint(SegmentParts& parts, std::string name) {
   std::optional<Error> failure = failure_of([&] { check_checkpoint_name(name); });
   if (parts.controller != nullptr && !failure) {
     const Result<> cleaned = co_await as_result(parts.controller->clean_all());
-    if (!cleaned.ok()) failure = cleaned.error();
+    failure = cleaned.failure();
   }
   co_await agree(team, failure);  // now every page is at its home
   if (home != nullptr) {
     const Result<> made = co_await as_result(home->checkpoint(name, parts.epoch));
-    if (!made.ok()) failure = made.error();
+    failure = made.failure();
   }
   co_await agree(team, failure);  // now every home has it: the one before is needed no more
   if (home != nullptr) home->store().confirm(parts.epoch);
@@ -265,7 +267,7 @@ Task<> close(SegmentParts& parts) {
   const Result<> come = co_await as_result(agree(team, std::nullopt));  // nobody puts any more
   if (parts.controller != nullptr) {
     const Result<> flushed = co_await as_result(flush(*parts.controller));
-    if (!flushed.ok()) failure = flushed.error();
+    failure = flushed.failure();
     co_await parts.controller->quiesce();  // what it has asked of others must be answered before they go
   }
   Result<> agreed = come;
@@ -284,7 +286,7 @@ Task<> close(SegmentParts& parts) {
 void advise(SegmentParts& parts, EvictionKind kind) {
   if (parts.controller != nullptr) return parts.controller->advise(kind);
   Rank& rank = parts.team->rank();
-  rank.service().spawn(send_advice(rank, parts.cache->shape().controller, parts.number, kind));
+  rank.service().spawn(rank.call(parts.cache->shape().controller, advise_there, parts.number, kind));
 }
 
 PagedCounts counts(const SegmentParts& parts) {
@@ -304,14 +306,6 @@ PagedCounts counts(const SegmentParts& parts) {
   counts.handed_on = read(shared.handed_on);
   counts.taken_in = read(shared.taken_in);
   return counts;
-}
-
-void drop(SegmentParts& parts) noexcept {
-  Rank& rank = parts.team->rank();
-  if (parts.number == 0 || rank.id() != parts.controllers[parts.own]) return;
-  rank.local<SegmentTable>().close(parts.number, parts.own);
-  parts.number = 0;
-  if (parts.controller != nullptr) parts.controller->stop();
 }
 
 }  // namespace coracle::internals::storage

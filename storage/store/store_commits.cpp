@@ -12,7 +12,7 @@
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
-#include "storage/store/store_commits.hpp"
+#include "storage/store/file_store.hpp"
 
 namespace coracle::internals::storage {
 namespace {

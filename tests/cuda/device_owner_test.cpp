@@ -20,7 +20,6 @@
 #include "tests/cuda/owner_node.hpp"
 #include "transports/cuda/copy_engine.hpp"
 #include "transports/cuda/owned_device.hpp"
-#include "transports/cuda/owned_memory.hpp"
 
 namespace device_owner_test {
 

@@ -15,7 +15,6 @@
 #include "tests/cuda/owner_node.hpp"
 #include "tests/cuda/test_kernels.hpp"
 #include "transports/cuda/owned_device.hpp"
-#include "transports/cuda/owned_memory.hpp"
 
 namespace owned_kernels_test {
 

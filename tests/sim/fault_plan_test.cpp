@@ -1,5 +1,5 @@
 // Fault plans: what is read, what is refused with file and line, and what chance draws.
-#include "transports/sim/fault_plan.hpp"
+#include "transports/sim/faults.hpp"
 
 #include <doctest/doctest.h>
 

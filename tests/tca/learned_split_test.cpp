@@ -1,5 +1,5 @@
 // What the learned split is worth on PEACH2's model, beside the best split that a search finds.
-#include "transports/tca/learned_split.hpp"
+#include "transports/tca/dma_engine.hpp"
 
 #include <doctest/doctest.h>
 

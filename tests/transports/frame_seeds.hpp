@@ -37,7 +37,7 @@ inline std::vector<std::string> frame_seeds() {
   };
   const std::vector<std::string> answers{
       frame_bytes(FrameType::done, {1}, ""),         frame_bytes(FrameType::data, {}, std::string(40'000, 'd')),
-      frame_bytes(FrameType::value, {7}, ""),        frame_bytes(FrameType::failure, {1, 1}, ""),
+      frame_bytes(FrameType::value, {7}, ""),        frame_bytes(FrameType::failure, {1}, ""),
       frame_bytes(FrameType::reply, {handler}, "r"), frame_bytes(FrameType::refused, {}, "no"),
       frame_bytes(FrameType::goodbye, {}, ""),
   };

@@ -78,7 +78,7 @@ TEST_CASE("verbs: whatever comes is a message within its bounds, or none") {
 TEST_CASE("verbs: outcomes survive the way, with their category") {
   for (const std::error_code code :
        {std::error_code(), make_error_code(Errc::misaligned), std::make_error_code(std::errc::not_enough_memory)})
-    CHECK(outcome_from_wire(to_wire(code)) == code);
+    CHECK(code_from_wire(to_wire(code)) == code);
 }
 
 TEST_CASE("verbs: CORACLE_VERBS_DEVICE names a device, its port and GID, in turn for the ranks of a node") {

@@ -110,9 +110,8 @@ struct Answer {
   tca::DeviceRules rules;
   std::array<char, 256> name{};         ///< Of the device; of the status, where it is none that is good.
   std::array<char, 192> status_text{};  ///< In words.
-  /// What concerns devices: why not. `errc`: an Errc; 0: `error` is an errno.
-  int errc = 0;
-  int error = 0;
+  /// What concerns devices: why not. `code`: see to_wire().
+  std::uint64_t code = 0;
   std::array<char, 1024> text{};
 };
 

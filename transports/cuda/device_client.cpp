@@ -1,4 +1,4 @@
-#include "transports/cuda/device_client.hpp"
+#include "transports/cuda/device_owner.hpp"
 
 #include <fmt/format.h>
 

@@ -111,10 +111,6 @@ class Busy {
   CommandQueues& queues_;
 };
 
-bool is_ours(const std::error_code& code) noexcept {
-  return code.category() == make_error_code(Errc::bad_input).category();
-}
-
 }  // namespace
 
 DeviceOwner::DeviceOwner(const JobRegion& region, CudaApi& api)
@@ -273,17 +269,14 @@ void DeviceOwner::answer(std::uint64_t place, const DeviceCommand& command) noex
       copy_text(answer.status_text, api_.error_text(answer.status));
     }
   } catch (const Error& error) {
-    answer.errc = is_ours(error.code()) ? error.code().value() : 0;
-    answer.error = error.code().value();
+    answer.code = to_wire(error.code());
     copy_text(answer.text, error.what());
   } catch (const std::bad_alloc&) {
-    answer.errc = 0;
-    answer.error = ENOMEM;
+    answer.code = ENOMEM;
     answer.status = kOutOfMemory;
     copy_text(answer.text, "cuda: the owner of the GPUs has no memory");
   } catch (const std::exception& error) {
-    answer.errc = 0;
-    answer.error = EINVAL;
+    answer.code = EINVAL;
     answer.status = kInvalidValue;
     copy_text(answer.text, error.what());
   }

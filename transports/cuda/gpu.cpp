@@ -19,7 +19,6 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/scattered/device_transfers.hpp"
 #include "transports/cuda/owned_device.hpp"
-#include "transports/cuda/owned_memory.hpp"
 
 namespace coracle::internals {
 

@@ -15,11 +15,6 @@ namespace {
 constexpr std::uint64_t kDoubtNs = 5'000'000'000;
 constexpr std::uint64_t kNextDoubtNs = 1'000'000'000;
 
-std::error_code code_of(const Answer& answer) noexcept {
-  if (answer.errc != 0) return static_cast<Errc>(answer.errc);
-  return {answer.error, std::generic_category()};
-}
-
 }  // namespace
 
 OwnedDevice::OwnedDevice(std::shared_ptr<OwnerLink> link, MemoryApi& api, CudaHost& host, const CudaOptions& options)
@@ -41,7 +36,7 @@ OwnedDevice::~OwnedDevice() {
 /// Throws what has gone wrong at the owner.
 const Answer& OwnedDevice::ask(const DeviceCommand& command) {
   const Answer& answer = link_->call(command);
-  if (answer.text[0] != '\0') throw Error(code_of(answer), answer.text.data());
+  if (answer.text[0] != '\0') throw Error(code_from_wire(answer.code), answer.text.data());
   return answer;
 }
 

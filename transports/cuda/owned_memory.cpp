@@ -1,4 +1,4 @@
-#include "transports/cuda/owned_memory.hpp"
+#include "transports/cuda/owned_device.hpp"
 
 #include <iterator>
 

@@ -1,4 +1,4 @@
-#include "transports/cuda/stream_channel.hpp"
+#include "transports/cuda/cuda_device.hpp"
 
 #include <fmt/format.h>
 

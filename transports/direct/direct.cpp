@@ -7,7 +7,6 @@
 #include "runtime/core/copy_short.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/timer.hpp"
-#include "runtime/job/exposed_access.hpp"
 #include "runtime/rank/flag_wait.hpp"
 
 namespace coracle::internals::direct {
@@ -51,31 +50,115 @@ bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader
 
 }  // namespace
 
-DirectTransport::DirectTransport(Rank& rank)
-    : rank_(rank),
-      region_(rank.core().region()),
+NodeInboxes::NodeInboxes(Rank& rank)
+    : region_(rank.core().region()),
+      self_(rank.id()),
       first_rank_(region_.first_rank()),
       inboxes_(region_.inbox(first_rank_)),
       inbox_bytes_(region_.shape().inbox_bytes),
       blocks_(&region_.block(first_rank_)),
-      own_(inbox_of(rank.id())),
-      shares_memory_(rank.placement() != Placement::process),
-      survive_(region_.shape().network.survive),
       light_(rank.core().flag_waits().fences()),
-      writing_(survive_ ? &own_.writing : nullptr),
-      losses_(rank),
-      buffered_(own_.buffered.data()) {
+      writing_(region_.shape().network.survive ? &of(self_).writing : nullptr) {
   CORACLE_ASSERT(inbox_bytes_ >= inbox_bytes(region_.ranks()), "inboxes of {} bytes; the job's maker must ask for {}",
                  inbox_bytes_, inbox_bytes(region_.ranks()));
-  if (survive_) holes_.reserve(region_.ranks());  // one for each that dies: no memory may be left then
 }
+
+bool NodeInboxes::write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
+                                std::span<const std::byte> payload) const noexcept {
+  return write(of(peer).requests, type, self_, header, payload, writing_, number_of_requests(peer), light_);
+}
+
+bool NodeInboxes::write_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
+                              std::span<const std::byte> payload) const noexcept {
+  return write(of(peer).replies, type, self_, header, payload, writing_, number_of_replies(peer), light_);
+}
+
+void NodeInboxes::starve(Ring& ring_of_peer, std::uint32_t peer) const noexcept {
+  // seq_cst, and before mark_starved: whoever takes that mark finds the bit.
+  const std::uint32_t self = self_ - first_rank_;
+  of(peer).starving()[self / 64].fetch_or(std::uint64_t{1} << self % 64, std::memory_order_seq_cst);
+  ring_of_peer.mark_starved();
+}
+
+void NodeInboxes::feed_starving() const noexcept {
+  for (std::uint64_t word = 0; word < starving_words(region_.ranks()); ++word) {
+    std::uint64_t bits = of(self_).starving()[word].exchange(0, std::memory_order_seq_cst);  // pairs with starve()
+    for (; bits != 0; bits &= bits - 1)
+      ring(first_rank_ + static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
+  }
+}
+
+Holes::Holes(Rank& rank, const NodeInboxes& inboxes) : rank_(rank), region_(rank.core().region()), inboxes_(inboxes) {
+  if (region_.shape().network.survive)
+    holes_.reserve(region_.ranks());  // one for each that dies: no memory may be left then
+}
+
+void Holes::note(std::uint32_t peer) noexcept {
+  // Only of the dead: what a living rank is writing, it will write.
+  if (!region_.shape().network.survive || region_.block(peer).phase.load(std::memory_order_acquire) != RankPhase::lost)
+    return;
+  const Writing& writing = inboxes_.of(peer).writing;
+  // acquire, all: pairs with Writing's releases; and its process has ended.
+  const std::uint64_t number = writing.ring.load(std::memory_order_acquire);
+  const bool is_request = number == number_of_requests(rank_.id());
+  if (!is_request && number != number_of_replies(rank_.id())) return;
+  Inbox& own = inboxes_.of(rank_.id());
+  Ring& ring = is_request ? own.requests : own.replies;
+  const Hole hole{&ring, number, writing.begin.load(std::memory_order_acquire),
+                  writing.end.load(std::memory_order_acquire)};
+  if (ring.is_reserved(hole.end)) holes_.push_back(hole);  // else it died before that, and nothing is amiss
+}
+
+/// That a living peer writes to a ring of this rank, or is about to.
+bool Holes::anyone_writes_to(std::uint64_t number) const noexcept {
+  for (std::uint32_t peer = region_.first_rank(); region_.is_local(peer); ++peer) {
+    // acquire: pairs with Writing's releases: where it is not named, what the peer has reserved is there.
+    if (inboxes_.of(peer).writing.ring.load(std::memory_order_acquire) == number && !rank_.lost(peer)) return true;
+  }
+  return false;
+}
+
+/// Two dead peers have named lines at the same place: whose they are can't be told.
+bool Holes::is_disputed(const Hole& hole, std::uint64_t position) const noexcept {
+  return std::any_of(holes_.begin(), holes_.end(), [&](const Hole& other) {
+    return other.ring == hole.ring && other.begin <= position && position < other.end && other.end != hole.end;
+  });
+}
+
+/// The lines that a dead peer has named are its own if nobody has filled them and no living one names the ring: another
+/// may have been the quicker to reserve them. True while that can't be told.
+bool Holes::step_over_some() noexcept {
+  bool unclear = false;
+  std::erase_if(holes_, [](const Hole& hole) { return hole.ring->position() >= hole.end; });
+  for (const Hole& hole : holes_) {
+    const std::uint64_t position = hole.ring->position();
+    if (position < hole.begin || !hole.ring->is_held_up() || is_disputed(hole, position)) continue;
+    // Once more, after the look at the others: one that names the ring no more has handed over what it wrote.
+    if (anyone_writes_to(hole.number) || !hole.ring->is_held_up())
+      unclear = true;
+    else
+      hole.ring->step_over(hole.end);
+  }
+  return unclear;
+}
+
+DirectTransport::DirectTransport(Rank& rank)
+    : rank_(rank),
+      region_(rank.core().region()),
+      inboxes_(rank),
+      own_(inboxes_.of(rank.id())),
+      shares_memory_(rank.placement() != Placement::process),
+      survive_(region_.shape().network.survive),
+      holes_(rank, inboxes_),
+      losses_(rank),
+      buffered_(own_.buffered.data()) {}
 
 TransportTraits DirectTransport::traits() const noexcept {
   return {60, 10, kEagerBytesMax, true, 20, 20, 4, kBufferedBytesMax};
 }
 
 void DirectTransport::submit(Operation& operation) noexcept {
-  if (operation.verb != Operation::Verb::request) return transfer(operation);
+  if (operation.verb != Operation::Verb::request) return transfer(rank_, operation);
   auto& request = static_cast<RequestOperation&>(operation);
   const auto peer = static_cast<std::uint32_t>(request.peer());
   if (peer >= rank_.size()) return request.finish(Errc::no_such_peer);
@@ -95,11 +178,11 @@ bool DirectTransport::send_in_return(RequestOperation& request) noexcept {
   if (buffer == nullptr) return false;
   std::memcpy(buffer->memory, request.local, request.bytes);
   const Descriptor descriptor{buffer->memory, request.bytes, reinterpret_cast<RequestOperation*>(buffer->operation)};
-  if (!write_request(peer, EntryType::piggybacked, request.header, std::as_bytes(std::span(&descriptor, 1))))
+  if (!inboxes_.write_request(peer, EntryType::piggybacked, request.header, std::as_bytes(std::span(&descriptor, 1))))
     return false;  // the buffer is kept as before
   piggyback_.remove(*buffer);
   --in_flight_;
-  ring(peer);
+  inboxes_.ring(peer);
   request.finish();
   return true;
 }
@@ -109,59 +192,16 @@ void DirectTransport::send_or_queue(RequestOperation& request) noexcept {
   if ((!backlog_ || !waiting_.contains(peer)) && send(request)) return;
   waiting_[peer].push(request);
   backlog_ = true;
-  starve(inbox_of(peer).requests, peer);
-}
-
-// Comes here when RankCore could not do it by load and store: a bad address, memory of another process, or some that
-// its owner may withdraw meanwhile.
-void DirectTransport::transfer(Operation& operation) noexcept {
-  const AddressMap& addresses = rank_.core().addresses();
-  std::error_code error = addresses.check(operation.remote, operation.bytes);
-  if (!error && operation.signal_add > 0 && addresses.reach(operation.signal, sizeof(std::uint64_t)) == nullptr) {
-    error = addresses.check(operation.signal, sizeof(std::uint64_t));
-    if (!error) error = Errc::out_of_segment;
-  }
-  if (!error) error = move(operation);
-  if (!error && operation.signal_add > 0) error = raise(operation);
-  operation.finish(error);
-}
-
-std::error_code DirectTransport::move(Operation& operation) noexcept {
-  const AddressMap& addresses = rank_.core().addresses();
-  const ExposedAccess access(region_, rank_.id(), operation.remote);
-  if (const std::error_code error = addresses.check(operation.remote, operation.bytes)) return error;
-  std::byte* there = addresses.reach(operation.remote, operation.bytes);
-  if (there == nullptr) return copy_between_processes(operation, addresses, region_);
-  if (operation.is_atomic()) {
-    if (reinterpret_cast<std::uintptr_t>(there) % operation.width != 0) return Errc::misaligned;
-    local::perform_atomic(operation, there);
-  } else if (operation.bytes > 0) {
-    const bool is_put = operation.verb == Operation::Verb::put;
-    std::memcpy(is_put ? there : operation.local, is_put ? operation.local : there, operation.bytes);
-  }
-  return {};
-}
-
-std::error_code DirectTransport::raise(const Operation& operation) noexcept {
-  const ExposedAccess access(region_, rank_.id(), operation.signal);
-  std::byte* counter = rank_.core().addresses().reach(operation.signal, sizeof(std::uint64_t));
-  if (counter == nullptr) return Errc::out_of_segment;  // withdrawn while the bytes were copied
-  local::raise_signal(counter, operation.signal_add, region_.block(operation.signal.rank).doorbell);
-  return {};
-}
-
-bool DirectTransport::write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
-                                    std::span<const std::byte> payload) noexcept {
-  return write(inbox_of(peer).requests, type, rank_.id(), header, payload, writing_, number_of_requests(peer), light_);
+  inboxes_.starve(inboxes_.of(peer).requests, peer);
 }
 
 bool DirectTransport::send(RequestOperation& request) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
   if (payload.size() <= kEagerBytesMax) {
-    if (!write_request(peer, EntryType::eager, request.header, payload)) return false;
+    if (!inboxes_.write_request(peer, EntryType::eager, request.header, payload)) return false;
     --in_flight_;
-    ring(peer);
+    inboxes_.ring(peer);
     request.finish();
     return true;
   }
@@ -175,9 +215,9 @@ bool DirectTransport::send(RequestOperation& request) noexcept {
 bool DirectTransport::send_by_address(RequestOperation& request, EntryType type) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   const Descriptor descriptor{static_cast<const std::byte*>(request.local), request.bytes, &request};
-  if (!write_request(peer, type, request.header, std::as_bytes(std::span(&descriptor, 1)))) return false;
+  if (!inboxes_.write_request(peer, type, request.header, std::as_bytes(std::span(&descriptor, 1)))) return false;
   if (survive_) lent_[peer].push(request);
-  ring(peer);
+  inboxes_.ring(peer);
   return true;
 }
 
@@ -190,37 +230,21 @@ void DirectTransport::reply(std::uint32_t peer, const MessageHeader& header,
 
 bool DirectTransport::send_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                                  std::span<const std::byte> payload) noexcept {
-  Ring& ring_of_peer = inbox_of(peer).replies;
-  if (!write(ring_of_peer, type, rank_.id(), header, payload, writing_, number_of_replies(peer), light_)) {
-    starve(ring_of_peer, peer);
+  if (!inboxes_.write_reply(peer, type, header, payload)) {
+    inboxes_.starve(inboxes_.of(peer).replies, peer);
     return false;
   }
-  ring(peer);
+  inboxes_.ring(peer);
   return true;
 }
 
-void DirectTransport::starve(Ring& ring_of_peer, std::uint32_t peer) const noexcept {
-  // seq_cst, and before mark_starved: whoever takes that mark finds the bit.
-  const std::uint32_t self = rank_.id() - first_rank_;
-  inbox_of(peer).starving()[self / 64].fetch_or(std::uint64_t{1} << self % 64, std::memory_order_seq_cst);
-  ring_of_peer.mark_starved();
-}
-
-void DirectTransport::feed_starving() noexcept {
-  for (std::uint64_t word = 0; word < starving_words(region_.ranks()); ++word) {
-    std::uint64_t bits = own_.starving()[word].exchange(0, std::memory_order_seq_cst);  // pairs with starve()
-    for (; bits != 0; bits &= bits - 1)
-      ring(first_rank_ + static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(bits)));
-  }
-}
-
 void DirectTransport::about_to_sleep() noexcept {
-  if (light_) rank_.core().flag_waits().pass_fence();
+  if (inboxes_.light()) rank_.core().flag_waits().pass_fence();
 }
 
 bool DirectTransport::poll() noexcept {
   losses_.look();
-  const bool unclear = !holes_.empty() && step_over_holes();
+  const bool unclear = holes_.step_over();
   if (!own_.replies.active() && !own_.requests.active() && !backlog_) [[likely]] {
     piggyback_.idle();
     if (piggyback_.kept().empty()) [[likely]]
@@ -248,13 +272,13 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
     if (backlog_ && !waiting_replies_.empty() && &ring == &own_.requests) break;
   }
   if ((count == 0 && ring.owed() > 0) || ring.owed() >= kOwedMax) {
-    if (ring.give_back()) feed_starving();
+    if (ring.give_back()) inboxes_.feed_starving();
   }
   return count > 0;
 }
 
 void DirectTransport::peer_lost(std::uint32_t peer) noexcept {
-  note_hole(peer);
+  holes_.note(peer);
   for (auto* queues : {&lent_, &waiting_}) {
     const auto found = queues->find(peer);
     if (found == queues->end()) continue;
@@ -266,54 +290,6 @@ void DirectTransport::peer_lost(std::uint32_t peer) noexcept {
   }
   std::erase_if(waiting_replies_, [peer](const WaitingReply& reply) { return reply.peer == peer; });
   backlog_ = !waiting_.empty() || !waiting_replies_.empty();
-}
-
-/// `peer` has died, perhaps while it wrote to a ring of this rank.
-void DirectTransport::note_hole(std::uint32_t peer) noexcept {
-  // Only of the dead: what a living rank is writing, it will write.
-  if (!survive_ || region_.block(peer).phase.load(std::memory_order_acquire) != RankPhase::lost) return;
-  const Writing& writing = inbox_of(peer).writing;
-  // acquire, all: pairs with Writing's releases; and its process has ended.
-  const std::uint64_t number = writing.ring.load(std::memory_order_acquire);
-  const bool is_request = number == number_of_requests(rank_.id());
-  if (!is_request && number != number_of_replies(rank_.id())) return;
-  Ring& ring = is_request ? own_.requests : own_.replies;
-  const Hole hole{&ring, number, writing.begin.load(std::memory_order_acquire),
-                  writing.end.load(std::memory_order_acquire)};
-  if (ring.is_reserved(hole.end)) holes_.push_back(hole);  // else it died before that, and nothing is amiss
-}
-
-/// That a living peer writes to a ring of this rank, or is about to.
-bool DirectTransport::anyone_writes_to(std::uint64_t number) const noexcept {
-  for (std::uint32_t peer = first_rank_; region_.is_local(peer); ++peer) {
-    // acquire: pairs with Writing's releases: where it is not named, what the peer has reserved is there.
-    if (inbox_of(peer).writing.ring.load(std::memory_order_acquire) == number && !rank_.lost(peer)) return true;
-  }
-  return false;
-}
-
-/// Two dead peers have named lines at the same place: whose they are can't be told.
-bool DirectTransport::is_disputed(const Hole& hole, std::uint64_t position) const noexcept {
-  return std::any_of(holes_.begin(), holes_.end(), [&](const Hole& other) {
-    return other.ring == hole.ring && other.begin <= position && position < other.end && other.end != hole.end;
-  });
-}
-
-/// The lines that a dead peer has named are its own if nobody has filled them and no living one names the ring: another
-/// may have been the quicker to reserve them. True while that can't be told.
-bool DirectTransport::step_over_holes() noexcept {
-  bool unclear = false;
-  std::erase_if(holes_, [](const Hole& hole) { return hole.ring->position() >= hole.end; });
-  for (const Hole& hole : holes_) {
-    const std::uint64_t position = hole.ring->position();
-    if (position < hole.begin || !hole.ring->is_held_up() || is_disputed(hole, position)) continue;
-    // Once more, after the look at the others: one that names the ring no more has handed over what it wrote.
-    if (anyone_writes_to(hole.number) || !hole.ring->is_held_up())
-      unclear = true;
-    else
-      hole.ring->step_over(hole.end);
-  }
-  return unclear;
 }
 
 void DirectTransport::receive(EntryHeader& entry) noexcept {
@@ -423,7 +399,7 @@ bool DirectTransport::retry() noexcept {
     if (queue->second.empty()) {
       queue = waiting_.erase(queue);
     } else {
-      starve(inbox_of(queue->first).requests, queue->first);
+      inboxes_.starve(inboxes_.of(queue->first).requests, queue->first);
       ++queue;
     }
   }

@@ -17,7 +17,6 @@
 #include <system_error>
 #include <vector>
 
-#include "runtime/job/address_map.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/rank/operation.hpp"
 #include "runtime/rank/rank.hpp"
@@ -29,11 +28,10 @@
 
 namespace coracle::internals::direct {
 
-// Reaching memory of another process that is not in the job's region: by the kernel.
-
-/// Does a put or get whose remote place is good but can't be reached by load and store. Atomics give Errc::unsupported.
-std::error_code copy_between_processes(Operation& operation, const AddressMap& addresses,
-                                       const JobRegion& region) noexcept;
+/// Does a put, a get or an atomic that RankCore could not do by load and store: with a bad address, memory of another
+/// process, which the kernel copies (but does no atomics: Errc::unsupported), or some that its owner may withdraw
+/// meanwhile.
+void transfer(Rank& rank, Operation& operation) noexcept;
 
 /// Fills `target` from `address` of the process `pid`: 0 or an errno.
 int read_from_process(pid_t pid, std::uint64_t address, std::span<std::byte> target) noexcept;
@@ -70,6 +68,64 @@ constexpr std::uint64_t starving_words(std::uint32_t ranks) noexcept {
 constexpr std::uint64_t inbox_bytes(std::uint32_t ranks) noexcept {
   return sizeof(Inbox) + starving_words(ranks) * sizeof(std::uint64_t);
 }
+
+/// The inboxes of this node's ranks, as one of these ranks writes to them.
+class NodeInboxes {
+ public:
+  explicit NodeInboxes(Rank& rank);
+
+  Inbox& of(std::uint32_t rank) const noexcept {
+    return *reinterpret_cast<Inbox*>(inboxes_ + (rank - first_rank_) * inbox_bytes_);
+  }
+  void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
+  /// What is sent is handed over lightly: see Ring::publish_lightly.
+  bool light() const noexcept { return light_; }
+  // False where there is no room.
+  bool write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
+                     std::span<const std::byte> payload) const noexcept;
+  bool write_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
+                   std::span<const std::byte> payload) const noexcept;
+  /// This rank waits for room in that ring of the peer's.
+  void starve(Ring& ring, std::uint32_t peer) const noexcept;
+  /// Rings those who wait for room in this rank's.
+  void feed_starving() const noexcept;
+
+ private:
+  const JobRegion& region_;
+  const std::uint32_t self_;
+  const std::uint32_t first_rank_;  // of this node: where the inboxes and blocks begin
+  std::byte* const inboxes_;
+  const std::uint64_t inbox_bytes_;
+  RankBlock* const blocks_;
+  const bool light_;
+  Writing* const writing_;  // of this rank, where it matters
+};
+
+/// Lines of this rank's rings that dead peers may have reserved, and not filled.
+class Holes {
+ public:
+  Holes(Rank& rank, const NodeInboxes& inboxes);
+  /// `peer` has died, perhaps while it wrote to a ring of this rank.
+  void note(std::uint32_t peer) noexcept;
+  /// True while it can't be told whose lines hold up a ring.
+  bool step_over() noexcept { return !holes_.empty() && step_over_some(); }
+
+ private:
+  struct Hole {
+    Ring* ring;
+    std::uint64_t number;
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  bool anyone_writes_to(std::uint64_t number) const noexcept;
+  bool is_disputed(const Hole& hole, std::uint64_t position) const noexcept;
+  bool step_over_some() noexcept;
+
+  Rank& rank_;
+  const JobRegion& region_;
+  const NodeInboxes& inboxes_;
+  std::vector<Hole> holes_;
+};
 
 class DirectTransport final : public Transport {
  public:
@@ -114,36 +170,12 @@ class DirectTransport final : public Transport {
     if (request.bytes <= kBufferedBytesMax || buffered_.contains(request.local)) return true;
     return request.bytes <= BufferedSends::kBufferBytes && piggyback_.are_likely() && piggyback_.should_be_buffered();
   }
-  Inbox& inbox_of(std::uint32_t rank) const noexcept {
-    return *reinterpret_cast<Inbox*>(inboxes_ + (rank - first_rank_) * inbox_bytes_);
-  }
-  void ring(std::uint32_t peer) const noexcept { blocks_[peer - first_rank_].doorbell.ring(); }
-  void transfer(Operation& operation) noexcept;
-  std::error_code move(Operation& operation) noexcept;
-  std::error_code raise(const Operation& operation) noexcept;
   void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
   bool send_in_return(RequestOperation& request) noexcept;
   bool send_by_address(RequestOperation& request, EntryType type) noexcept;
-  bool write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
-                     std::span<const std::byte> payload) noexcept;
   bool send_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                   std::span<const std::byte> payload) noexcept;
-  void starve(Ring& ring, std::uint32_t peer) const noexcept;
-  void feed_starving() noexcept;
-
-  /// Lines of a ring of this rank that a dead peer may have reserved, and not filled.
-  struct Hole {
-    Ring* ring;
-    std::uint64_t number;
-    std::uint64_t begin;
-    std::uint64_t end;
-  };
-  void note_hole(std::uint32_t peer) noexcept;
-  bool anyone_writes_to(std::uint64_t number) const noexcept;
-  bool is_disputed(const Hole& hole, std::uint64_t position) const noexcept;
-  bool step_over_holes() noexcept;
-
   bool poll_ring(Ring& ring) noexcept;
   void receive(EntryHeader& entry) noexcept;
   void deliver_in_place(const MessageHeader& header, EntryType type, std::uint32_t source,
@@ -156,16 +188,11 @@ class DirectTransport final : public Transport {
 
   Rank& rank_;
   const JobRegion& region_;
-  const std::uint32_t first_rank_;  // of this node: where the inboxes and blocks begin
-  std::byte* const inboxes_;
-  const std::uint64_t inbox_bytes_;
-  RankBlock* const blocks_;
+  const NodeInboxes inboxes_;
   Inbox& own_;
   const bool shares_memory_;
-  const bool survive_;      // the job goes on when a rank is lost
-  const bool light_;        // what is sent is handed over lightly: see Ring::publish_lightly
-  Writing* const writing_;  // of this rank, where it matters
-  std::vector<Hole> holes_;
+  const bool survive_;  // the job goes on when a rank is lost
+  Holes holes_;
   NodeLosses losses_;
   BufferedSends buffered_;
   PiggybackBuffers piggyback_;  // whose buffers are told of when there is nothing more urgent to do

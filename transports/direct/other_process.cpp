@@ -1,13 +1,16 @@
-// Copies by the kernel between two processes.
+// Puts, gets and atomics that can't just be done by load and store; copies by the kernel between two processes.
 #include "transports/direct/direct.hpp"
 
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/other_memory.hpp"
+#include "runtime/job/address_map.hpp"
+#include "runtime/job/exposed_access.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals::direct {
@@ -27,8 +30,7 @@ int copy_all(Call call, pid_t pid, std::byte* here, std::uint64_t there, std::si
   return 0;
 }
 
-}  // namespace
-
+/// Of which the remote place is good but can't be reached by load and store.
 std::error_code copy_between_processes(Operation& operation, const AddressMap& addresses,
                                        const JobRegion& region) noexcept {
   if (operation.verb != Operation::Verb::put && operation.verb != Operation::Verb::get) return Errc::unsupported;
@@ -41,6 +43,44 @@ std::error_code copy_between_processes(Operation& operation, const AddressMap& a
                         ? copy_all(write_other_memory, pid, here, there, operation.bytes)
                         : copy_all(read_other_memory, pid, here, there, operation.bytes);
   return {error, std::generic_category()};
+}
+
+std::error_code move_bytes(Rank& rank, Operation& operation) noexcept {
+  const AddressMap& addresses = rank.core().addresses();
+  const ExposedAccess access(rank.core().region(), rank.id(), operation.remote);
+  if (const std::error_code error = addresses.check(operation.remote, operation.bytes)) return error;
+  std::byte* there = addresses.reach(operation.remote, operation.bytes);
+  if (there == nullptr) return copy_between_processes(operation, addresses, rank.core().region());
+  if (operation.is_atomic()) {
+    if (reinterpret_cast<std::uintptr_t>(there) % operation.width != 0) return Errc::misaligned;
+    local::perform_atomic(operation, there);
+  } else if (operation.bytes > 0) {
+    const bool is_put = operation.verb == Operation::Verb::put;
+    std::memcpy(is_put ? there : operation.local, is_put ? operation.local : there, operation.bytes);
+  }
+  return {};
+}
+
+std::error_code raise_signal(Rank& rank, const Operation& operation) noexcept {
+  const ExposedAccess access(rank.core().region(), rank.id(), operation.signal);
+  std::byte* counter = rank.core().addresses().reach(operation.signal, sizeof(std::uint64_t));
+  if (counter == nullptr) return Errc::out_of_segment;  // withdrawn while the bytes were copied
+  local::raise_signal(counter, operation.signal_add, rank.core().region().block(operation.signal.rank).doorbell);
+  return {};
+}
+
+}  // namespace
+
+void transfer(Rank& rank, Operation& operation) noexcept {
+  const AddressMap& addresses = rank.core().addresses();
+  std::error_code error = addresses.check(operation.remote, operation.bytes);
+  if (!error && operation.signal_add > 0 && addresses.reach(operation.signal, sizeof(std::uint64_t)) == nullptr) {
+    error = addresses.check(operation.signal, sizeof(std::uint64_t));
+    if (!error) error = Errc::out_of_segment;
+  }
+  if (!error) error = move_bytes(rank, operation);
+  if (!error && operation.signal_add > 0) error = raise_signal(rank, operation);
+  operation.finish(error);
 }
 
 int read_from_process(pid_t pid, std::uint64_t address, std::span<std::byte> target) noexcept {

@@ -1,5 +1,5 @@
 // Reading, writing and drawing fault plans.
-#include "transports/sim/fault_plan.hpp"
+#include "transports/sim/faults.hpp"
 
 #include <fmt/format.h>
 

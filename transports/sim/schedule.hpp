@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/assert.hpp"
@@ -58,6 +59,9 @@ class Schedule final : public Clock {
 
   /// `time_ns` is not before now.
   void at(std::uint64_t time_ns, ScheduledEvent& what) noexcept;
+  /// `function()` happens once, unless the schedule ends before. `label`: see ScheduledEvent.
+  template <class Function>
+  void once(std::uint64_t time_ns, std::uint64_t label, Function function);
   bool empty() const noexcept { return entries_.empty(); }
   /// When the next thing will happen; only when not empty.
   std::uint64_t next_ns() const noexcept { return entries_.front().time_ns; }
@@ -88,6 +92,25 @@ class Schedule final : public Clock {
   std::uint64_t count_ = 0;
   std::uint64_t trace_ = 0;
 };
+
+template <class Function>
+void Schedule::once(std::uint64_t time_ns, std::uint64_t label, Function function) {
+  class Once final : public ScheduledEvent {
+   public:
+    Once(std::uint64_t label, Function function) : label_(label), function_(std::move(function)) {}
+    void happen() noexcept override {
+      function_();
+      delete this;
+    }
+    void abandon() noexcept override { delete this; }
+    std::uint64_t label() const noexcept override { return label_; }
+
+   private:
+    std::uint64_t label_;
+    Function function_;
+  };
+  at(time_ns, *new Once(label, std::move(function)));  // owns itself
+}
 
 inline Schedule::~Schedule() {
   clear();

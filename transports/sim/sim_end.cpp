@@ -40,24 +40,6 @@ void SimEnd::has_arrived(std::uint32_t target, SimMessage& message) noexcept {
   --timing.entering;
 }
 
-/// The time at which a suspicion becomes certain, unless it has gone before.
-class Verdict final : public ScheduledEvent {
- public:
-  Verdict(FailureDetector& detector, std::uint32_t peer, std::uint64_t number) noexcept
-      : detector_(detector), peer_(peer), number_(number) {}
-  void happen() noexcept override {
-    detector_.decide(peer_, number_);
-    delete this;
-  }
-  void abandon() noexcept override { delete this; }
-  std::uint64_t label() const noexcept override { return Random::mix(peer_) + number_; }
-
- private:
-  FailureDetector& detector_;
-  std::uint32_t peer_;
-  std::uint64_t number_;
-};
-
 Faults::Symptom FailureDetector::symptom_that_matters(std::uint32_t peer) const noexcept {
   if (peer == of_.id() || of_.rank().lost(peer)) return Faults::Symptom::none;
   const Faults::Symptom symptom = of_.nature().faults().symptom(of_.id(), peer);
@@ -80,7 +62,9 @@ void FailureDetector::look() {
     const std::uint64_t delay = symptom == Faults::Symptom::refused
                                     ? nature.latency_ns(of_.id(), peer) + nature.jitter_ns()
                                     : nature.region().shape().network.silence_limit_ns;
-    nature.schedule().at(nature.schedule().now_ns() + delay, *new Verdict(*this, peer, last_number_));
+    // Then the suspicion becomes certain, unless it has gone before.
+    nature.schedule().once(nature.schedule().now_ns() + delay, Random::mix(peer) + last_number_,
+                           [this, peer, number = last_number_] { decide(peer, number); });
   }
 }
 

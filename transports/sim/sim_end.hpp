@@ -83,7 +83,6 @@ class FailureDetector {
   void look();
 
  private:
-  friend class Verdict;
   struct Suspicion {
     Faults::Symptom symptom;
     std::uint64_t number;  // tells it from earlier ones about the same peer

@@ -1,5 +1,5 @@
 // The way of a message.
-#include "transports/sim/sim_message.hpp"
+#include "transports/sim/sim_transport.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -11,26 +11,6 @@
 namespace coracle::internals::sim {
 namespace {
 
-/// A rank sees that a flag was raised.
-class WakeUp final : public ScheduledEvent {
- public:
-  WakeUp(Nature& nature, std::uint32_t rank) noexcept : nature_(nature), rank_(rank) {}
-  void happen() noexcept override {
-    nature_.wake(rank_);
-    delete this;
-  }
-  void abandon() noexcept override { delete this; }
-  std::uint64_t label() const noexcept override { return Random::mix(rank_) + 11; }
-
- private:
-  Nature& nature_;
-  std::uint32_t rank_;
-};
-
-void wake_later(Nature& nature, std::uint32_t rank, std::uint64_t delay_ns) {
-  nature.schedule().at(nature.schedule().now_ns() + delay_ns, *new WakeUp(nature, rank));  // owns itself
-}
-
 TransportTraits traits_of(const Link& link, const NetworkModel& model) noexcept {
   return {static_cast<double>(link.latency_ns + link.overhead_send_ns + link.overhead_receive_ns),
           link.bandwidth_bytes_per_ns,
@@ -49,7 +29,9 @@ SimTransport::SimTransport(Nature& nature, SimTransports& all, Rank& rank) noexc
 }
 
 void SimTransport::wake(std::uint32_t peer) noexcept {
-  wake_later(nature_, peer, nature_.wires().link(id(), peer).latency_ns + nature_.jitter_ns());
+  const std::uint64_t delay_ns = nature_.wires().link(id(), peer).latency_ns + nature_.jitter_ns();
+  nature_.schedule().once(nature_.schedule().now_ns() + delay_ns, Random::mix(peer) + 11,
+                          [&nature = nature_, peer] { nature.wake(peer); });
 }
 
 void SimTransport::forget_messages() noexcept {

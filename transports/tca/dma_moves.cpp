@@ -1,7 +1,6 @@
 #include "transports/tca/dma_moves.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -60,7 +59,7 @@ void DmaMoves::put(Operation& put) noexcept {
 void DmaMoves::answer(const Answer& answer, std::uint32_t peer, const std::byte* source, std::uint64_t target,
                       std::uint64_t bytes) noexcept {
   if (!memory_.is_there(answer.segment, source, bytes))
-    return send_done(PacketType::got, answer.cookie, peer, 0, EFAULT);
+    return send_done(PacketType::got, answer.cookie, peer, 0, Errc::out_of_segment);
   if (target != ~std::uint64_t{0})
     return deliver({.answer = answer,
                     .peer = peer,
@@ -72,7 +71,7 @@ void DmaMoves::answer(const Answer& answer, std::uint32_t peer, const std::byte*
                       .source = source,
                       .bytes = bytes,
                       .answer = answer});
-  send_done(PacketType::got, answer.cookie, peer, 0, 0);
+  send_done(PacketType::got, answer.cookie, peer, 0, {});
 }
 
 /// Chooses the mode.
@@ -127,7 +126,7 @@ void DmaMoves::send_data(const Bytes& bytes, bool last) noexcept {
   if (!last || put != nullptr) return;
   // What was withdrawn by now may have been found missing by now.
   const bool there = memory_.is_there(bytes.answer.segment, bytes.source, bytes.count);
-  send_done(PacketType::got, bytes.answer.cookie, bytes.peer, 0, there ? 0 : EFAULT);
+  send_done(PacketType::got, bytes.answer.cookie, bytes.peer, 0, there ? std::error_code() : Errc::out_of_segment);
 }
 
 /// With the packet that tells of it, in one table: the packet comes after the bytes.
@@ -140,10 +139,8 @@ void DmaMoves::send_chained(const Bytes& bytes) noexcept {
 }
 
 void DmaMoves::send_done(PacketType kind, std::uint64_t cookie, std::uint32_t peer, std::uint64_t result,
-                         int error) noexcept {
-  sender_.send(
-      peer,
-      {.header = {.kind = kind, .words = 2, .cookie = cookie, .word = {result, static_cast<std::uint64_t>(error)}}});
+                         std::error_code error) noexcept {
+  sender_.send(peer, {.header = {.kind = kind, .words = 2, .cookie = cookie, .word = {result, to_wire(error)}}});
 }
 
 /// The packet that raises a put's signal.
@@ -289,7 +286,7 @@ void DmaMoves::end(Move& done) noexcept {
     if (put != nullptr)
       host_.finish(*put, lost ? make_error_code(Errc::peer_lost) : move.failure);
     else if (!lost)
-      send_done(PacketType::got, rest.answer.cookie, rest.peer, 0, move.failure == Errc::out_of_segment ? EFAULT : EIO);
+      send_done(PacketType::got, rest.answer.cookie, rest.peer, 0, move.failure);
     return;
   }
   if (move.head > 0) {
@@ -303,7 +300,7 @@ void DmaMoves::end(Move& done) noexcept {
     send_data(rest, true);
   }
   if (move.head + move.tail > 0) return;
-  if (put == nullptr) return send_done(PacketType::got, rest.answer.cookie, rest.peer, 0, 0);
+  if (put == nullptr) return send_done(PacketType::got, rest.answer.cookie, rest.peer, 0, {});
   if (goes_along(*put)) sender_.send(put->signal.rank, {.header = signal_of(*put)});
   finish(*put);
 }

@@ -1,4 +1,4 @@
-#include "transports/tca/learned_split.hpp"
+#include "transports/tca/dma_engine.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -29,8 +29,7 @@ inline constexpr unsigned kModificationShift = 16;
 
 /// The words of a packet beside its payload, by kind:
 /// request, reply: the arguments; data, signal: place, signal, addend, signal's segment << 32 | place's segment;
-/// get: place, length, to (~0: none), segment; got_data: position; got, atomic_done: result, error (EFAULT: the memory
-/// has been withdrawn);
+/// get: place, length, to (~0: none), segment; got_data: position; got, atomic_done: result, error (to_wire());
 /// atomic: place, operand, compare, width | kComparesAndSwaps or the code of a Modification << kModificationShift,
 /// segment.
 struct PacketHeader {

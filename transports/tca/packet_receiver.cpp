@@ -1,7 +1,6 @@
-#include "transports/tca/packet_receiver.hpp"
+#include "transports/tca/tca_transport.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -21,12 +20,6 @@ MessageHeader header_of(const PacketHeader& packet) noexcept {
   header.argument_count = packet.words;
   std::copy_n(packet.word.begin(), packet.words, header.arguments.begin());
   return header;
-}
-
-/// Of an answer: 0 when it is good. EFAULT: the memory has been withdrawn.
-std::error_code error_of(std::uint64_t number) noexcept {
-  if (number == EFAULT) return Errc::out_of_segment;
-  return number == 0 ? std::error_code() : std::error_code(static_cast<int>(number), std::generic_category());
 }
 
 }  // namespace
@@ -116,7 +109,7 @@ void PacketReceiver::take(std::uint32_t peer, const PacketSlot& slot) noexcept {
     case PacketType::atomic_done:
       if (Operation* operation = asked_.take(header.cookie); operation != nullptr) {
         operation->result = header.word[0];
-        host_.finish(*operation, error_of(header.word[1]));
+        host_.finish(*operation, code_from_wire(header.word[1]));
       }
   }
 }
@@ -179,7 +172,8 @@ void PacketReceiver::take_atomic(std::uint32_t peer, const PacketHeader& header)
   const bool there =
       memory_.is_there(static_cast<std::uint32_t>(header.word[4]), address(header.word[0]), atomic.width);
   if (there) local::perform_atomic(atomic, address(header.word[0]));
-  moves_.send_done(PacketType::atomic_done, header.cookie, peer, atomic.result, there ? 0 : EFAULT);
+  moves_.send_done(PacketType::atomic_done, header.cookie, peer, atomic.result,
+                   there ? std::error_code() : Errc::out_of_segment);
 }
 
 }  // namespace coracle::internals::tca

@@ -1,8 +1,7 @@
-#include "transports/tca/packet_sender.hpp"
+#include "transports/tca/dma_moves.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -101,8 +100,7 @@ void PacketSender::end_answer(std::uint32_t peer, std::uint64_t cookie) noexcept
   RingQueue<Outgoing>& queue = peers_[peer].queue;
   for (std::size_t i = 0; i < queue.size(); ++i) {
     PacketHeader& header = queue[i].header;
-    if (header.kind == PacketType::got && header.cookie == cookie)
-      header.word = {0, static_cast<std::uint64_t>(EFAULT)};
+    if (header.kind == PacketType::got && header.cookie == cookie) header.word = {0, to_wire(Errc::out_of_segment)};
   }
 }
 
@@ -216,7 +214,7 @@ void PacketSender::drop_withdrawn(Batch& batch, bool all) noexcept {
 /// What was to go ahead of a packet has no memory any more: the packet says so, or nothing.
 void PacketSender::withdraw(PacketHeader& packet, Operation* put) noexcept {
   if (packet.kind == PacketType::got) {
-    packet.word = {0, static_cast<std::uint64_t>(EFAULT)};
+    packet.word = {0, to_wire(Errc::out_of_segment)};
     return;
   }
   packet.has_signal = 0;

@@ -13,8 +13,96 @@
 
 namespace coracle::internals::tca {
 
+namespace {
+
+std::uint32_t owner_of(const DeviceHost& host, const Descriptor& descriptor) noexcept {
+  const std::span<std::byte> targets = descriptor.targets();
+  return host.owner_of(targets.data(), targets.size());
+}
+
+void check(const DeviceHost& host, Chain chain) {
+  if (chain.empty()) throw Error(Errc::bad_input, "a table of DMA descriptors is empty");
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Descriptor& descriptor = chain[i];
+    const auto refuse = [&](const char* what) {
+      throw Error(Errc::bad_input,
+                  fmt::format("descriptor {} of {} (from {} to {}, {} blocks of {} bytes, strides {} and {}) {}", i,
+                              chain.size(), fmt::ptr(descriptor.source), fmt::ptr(descriptor.target), descriptor.count,
+                              descriptor.block_bytes, descriptor.source_stride, descriptor.target_stride, what));
+    };
+    if (descriptor.bytes() == 0) refuse("copies nothing");
+    const auto aligned = [](auto value) { return static_cast<std::uint64_t>(value) % Peach2Device::kAlignment == 0; };
+    if (!aligned(reinterpret_cast<std::uintptr_t>(descriptor.source)) ||
+        !aligned(reinterpret_cast<std::uintptr_t>(descriptor.target)) || !aligned(descriptor.block_bytes) ||
+        (descriptor.count > 1 && (!aligned(descriptor.source_stride) || !aligned(descriptor.target_stride))))
+      refuse("is not of whole 16 bytes");
+    for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1}) {
+      if (!host.is_source(descriptor.source_block(block), descriptor.block_bytes))
+        refuse("reads memory that is not registered");
+    }
+    if (owner_of(host, descriptor) == DeviceHost::kNobody) refuse("writes memory that is not registered");
+  }
+}
+
+/// The last words of a descriptor become visible after all before them, as a flag there must.
+void move_blocks(const Descriptor& descriptor) noexcept {
+  for (std::uint64_t block = 0; block < descriptor.count; ++block) {
+    const std::byte* source = descriptor.source_block(block);
+    std::byte* target = descriptor.target_block(block);
+    const std::uint64_t body = descriptor.block_bytes - Peach2Device::kAlignment;
+    std::memcpy(target, source, body);
+    for (std::uint64_t at = body; at < descriptor.block_bytes; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, source + at, sizeof word);
+      // release: pairs with the acquire by which a receiver looks at words that it polls.
+      __atomic_store_n(reinterpret_cast<std::uint64_t*>(target + at), word, __ATOMIC_RELEASE);
+    }
+  }
+}
+
+/// Neither end has been withdrawn since the table was started: it may have been freed.
+bool may_move(const DeviceHost& host, const Descriptor& descriptor, std::uint32_t owner) noexcept {
+  for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1})
+    if (!host.is_source(descriptor.source_block(block), descriptor.block_bytes)) return false;
+  const std::span<std::byte> targets = descriptor.targets();
+  return host.is_target_of(owner, targets.data(), targets.size());
+}
+
+}  // namespace
+
+void StoredWords::add(std::uint64_t* target, std::uint64_t word) noexcept {
+  const std::uint32_t owner = host_.owner_of(reinterpret_cast<std::byte*>(target), sizeof *target);
+  const Passage passage = host_.passage_to(owner);
+  double due_ns = static_cast<double>(host_.now_ns() + passage.delay_ns) + store_ns_;
+  if (!on_way_.empty()) due_ns = std::max(due_ns, on_way_.back().due_ns);
+  on_way_.push_back({due_ns, target, word, owner});
+}
+
+/// A word gets to its target, also when that is given up, since it may tell so; or waits for the way there. Where the
+/// target has been withdrawn nobody looks for it.
+void StoredWords::land(const Stored& stored) noexcept {
+  auto* target = reinterpret_cast<std::byte*>(stored.target);
+  if (host_.passage_to(stored.owner).blocked) {
+    held_.push_back(stored);
+    return;
+  }
+  if (!host_.is_target_of(stored.owner, target, sizeof *stored.target)) return;
+  __atomic_store_n(stored.target, stored.word, __ATOMIC_RELEASE);  // pairs with the acquire of whoever polls it
+  host_.landed(target);
+}
+
+void StoredWords::advance(double now_ns) noexcept {
+  const std::vector<Stored> waited = std::exchange(held_, {});
+  for (const Stored& stored : waited) land(stored);
+  while (!on_way_.empty() && on_way_.front().due_ns <= now_ns) {
+    const Stored stored = on_way_.front();
+    on_way_.pop_front();
+    land(stored);
+  }
+}
+
 Peach2Device::Peach2Device(const Peach2Model& model, DeviceHost& host)
-    : host_(host), times_(model), store_ns_(model.store_ns) {
+    : host_(host), times_(model), words_(host, model.store_ns) {
   for (unsigned i = 0; i < Peach2Model::kChannels; ++i) {
     if (model.tags[i] == 0) continue;
     rules_.rates[used_.size()] = model.rate(i, model.read_bytes);
@@ -26,46 +114,17 @@ Peach2Device::Peach2Device(const Peach2Model& model, DeviceHost& host)
   rules_.table_ns = model.start_ns + model.stop_ns;
 }
 
-void Peach2Device::check(Chain chain) const {
-  if (chain.empty()) throw Error(Errc::bad_input, "a table of DMA descriptors is empty");
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Descriptor& descriptor = chain[i];
-    const auto refuse = [&](const char* what) {
-      throw Error(Errc::bad_input,
-                  fmt::format("descriptor {} of {} (from {} to {}, {} blocks of {} bytes, strides {} and {}) {}", i,
-                              chain.size(), fmt::ptr(descriptor.source), fmt::ptr(descriptor.target), descriptor.count,
-                              descriptor.block_bytes, descriptor.source_stride, descriptor.target_stride, what));
-    };
-    if (descriptor.bytes() == 0) refuse("copies nothing");
-    const auto aligned = [](auto value) { return static_cast<std::uint64_t>(value) % kAlignment == 0; };
-    if (!aligned(reinterpret_cast<std::uintptr_t>(descriptor.source)) ||
-        !aligned(reinterpret_cast<std::uintptr_t>(descriptor.target)) || !aligned(descriptor.block_bytes) ||
-        (descriptor.count > 1 && (!aligned(descriptor.source_stride) || !aligned(descriptor.target_stride))))
-      refuse("is not of whole 16 bytes");
-    for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1}) {
-      if (!host_.is_source(descriptor.source_block(block), descriptor.block_bytes))
-        refuse("reads memory that is not registered");
-    }
-    if (owner_of(descriptor) == DeviceHost::kNobody) refuse("writes memory that is not registered");
-  }
-}
-
-std::uint32_t Peach2Device::owner_of(const Descriptor& descriptor) const noexcept {
-  const std::span<std::byte> targets = descriptor.targets();
-  return host_.owner_of(targets.data(), targets.size());
-}
-
 /// Whose memory the table writes to: asked for here, since where that has been withdrawn nobody could tell any more
 /// whom it keeps out. The same address may have become another rank's between two runs, not during one.
 void Peach2Device::find_owners(Table& table) noexcept {
   for (std::size_t i = 0; i < table.chain.size(); ++i) {
-    const std::uint32_t owner = owner_of(table.chain[i]);
+    const std::uint32_t owner = owner_of(host_, table.chain[i]);
     if (owner != DeviceHost::kNobody) table.owners[i] = owner;
   }
 }
 
 TableId Peach2Device::load(Chain chain) {
-  check(chain);
+  check(host_, chain);
   const std::uint32_t number = tables_.take();
   Table& table = tables_[number];
   table.chain.assign(chain.begin(), chain.end());
@@ -127,30 +186,6 @@ bool Peach2Device::stopped(unsigned channel) const noexcept {
   return channels_[channel].stopped.load(std::memory_order_acquire);  // pairs with the release in take()
 }
 
-/// The last words of a descriptor become visible after all before them, as a flag there must.
-void Peach2Device::move(const Descriptor& descriptor) noexcept {
-  for (std::uint64_t block = 0; block < descriptor.count; ++block) {
-    const std::byte* source = descriptor.source_block(block);
-    std::byte* target = descriptor.target_block(block);
-    const std::uint64_t body = descriptor.block_bytes - kAlignment;
-    std::memcpy(target, source, body);
-    for (std::uint64_t at = body; at < descriptor.block_bytes; at += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, source + at, sizeof word);
-      // release: pairs with the acquire by which a receiver looks at words that it polls.
-      __atomic_store_n(reinterpret_cast<std::uint64_t*>(target + at), word, __ATOMIC_RELEASE);
-    }
-  }
-}
-
-/// Neither end has been withdrawn since the table was started: it may have been freed.
-bool Peach2Device::may_move(const Descriptor& descriptor, std::uint32_t owner) const noexcept {
-  for (const std::uint64_t block : {std::uint64_t{0}, descriptor.count - 1})
-    if (!host_.is_source(descriptor.source_block(block), descriptor.block_bytes)) return false;
-  const std::span<std::byte> targets = descriptor.targets();
-  return host_.is_target_of(owner, targets.data(), targets.size());
-}
-
 void Peach2Device::take(const ChannelTimes::Step& step) noexcept {
   unsigned index = 0;
   while (used_[index] != step.channel) ++index;
@@ -169,8 +204,8 @@ void Peach2Device::take(const ChannelTimes::Step& step) noexcept {
   if (!passage.given_up) {
     std::optional<ExposedAccess> access;  // begins before the look
     if (auto* mark = host_.access_mark(); mark != nullptr) access.emplace(*mark, owner);
-    if (may_move(descriptor, owner)) {
-      move(descriptor);
+    if (may_move(host_, descriptor, owner)) {
+      move_blocks(descriptor);
       host_.landed(descriptor.target);
     } else {
       channel.left_out = true;
@@ -212,8 +247,6 @@ void Peach2Device::let_go(double now_ns) noexcept {
     times_.stall(step.channel, false);
     take(step);
   }
-  const std::vector<Stored> stores = std::exchange(held_stores_, {});
-  for (const Stored& stored : stores) land(stored);
 }
 
 void Peach2Device::complete(Channel& channel, std::uint64_t sequence) noexcept {
@@ -222,38 +255,7 @@ void Peach2Device::complete(Channel& channel, std::uint64_t sequence) noexcept {
   host_.progressed();
 }
 
-void Peach2Device::store(std::uint64_t* target, std::uint64_t word) noexcept {
-  if (faults_.lost_stores > 0) {
-    --faults_.lost_stores;
-    return;
-  }
-  const std::uint32_t owner = host_.owner_of(reinterpret_cast<std::byte*>(target), sizeof *target);
-  const Passage passage = host_.passage_to(owner);
-  double due_ns = static_cast<double>(host_.now_ns() + passage.delay_ns) + store_ns_;
-  if (!stores_.empty()) due_ns = std::max(due_ns, stores_.back().due_ns);
-  stores_.push_back({due_ns, target, word, owner});
-  set_alarm();
-}
-
-/// A word gets to its target, also when that is given up, since it may tell so; or waits for the way there. Where the
-/// target has been withdrawn nobody looks for it.
-void Peach2Device::land(const Stored& stored) noexcept {
-  auto* target = reinterpret_cast<std::byte*>(stored.target);
-  if (host_.passage_to(stored.owner).blocked) {
-    held_stores_.push_back(stored);
-    return;
-  }
-  if (!host_.is_target_of(stored.owner, target, sizeof *stored.target)) return;
-  __atomic_store_n(stored.target, stored.word, __ATOMIC_RELEASE);  // pairs with the acquire of whoever polls it
-  host_.landed(target);
-}
-
-void Peach2Device::take_stores(double now_ns) noexcept {
-  while (!stores_.empty() && stores_.front().due_ns <= now_ns) {
-    const Stored stored = stores_.front();
-    stores_.pop_front();
-    land(stored);
-  }
+void Peach2Device::complete_late(double now_ns) noexcept {
   for (std::size_t i = 0; i < late_.size();) {
     if (late_[i].due_ns > now_ns) {
       ++i;
@@ -266,13 +268,13 @@ void Peach2Device::take_stores(double now_ns) noexcept {
   }
 }
 
-double Peach2Device::next_ns() const noexcept {
-  double next = times_.next_ns();
-  if (!stores_.empty()) next = std::min(next, stores_[0].due_ns);
-  for (const Late& late : late_) next = std::min(next, late.due_ns);
-  for (const Channel& channel : channels_)
-    if (channel.held) next = std::min(next, channel.held_until_ns);
-  return next;
+void Peach2Device::store(std::uint64_t* target, std::uint64_t word) noexcept {
+  if (faults_.lost_stores > 0) {
+    --faults_.lost_stores;
+    return;
+  }
+  words_.add(target, word);
+  set_alarm();
 }
 
 void Peach2Device::abort(unsigned index) noexcept {
@@ -293,12 +295,16 @@ void Peach2Device::advance(std::uint64_t now_ns) noexcept {
     take(*step);
   }
   let_go(now);
-  take_stores(now);
+  words_.advance(now);
+  complete_late(now);
   set_alarm();
 }
 
 void Peach2Device::set_alarm() noexcept {
-  const double next = next_ns();
+  double next = std::min(times_.next_ns(), words_.next_ns());
+  for (const Late& late : late_) next = std::min(next, late.due_ns);
+  for (const Channel& channel : channels_)
+    if (channel.held) next = std::min(next, channel.held_until_ns);
   if (next < ChannelTimes::kNever) host_.alarm(static_cast<std::uint64_t>(std::ceil(next)));
 }
 

@@ -57,6 +57,30 @@ class DeviceHost {
   ~DeviceHost() = default;
 };
 
+/// Words that the processor has stored, on their way to their targets.
+class StoredWords {
+ public:
+  StoredWords(DeviceHost& host, double store_ns) noexcept : host_(host), store_ns_(store_ns) {}
+  void add(std::uint64_t* target, std::uint64_t word) noexcept;
+  /// What is due lands, and what waited for the way to its target tries again.
+  void advance(double now_ns) noexcept;
+  double next_ns() const noexcept { return on_way_.empty() ? ChannelTimes::kNever : on_way_[0].due_ns; }
+
+ private:
+  struct Stored {
+    double due_ns = 0;
+    std::uint64_t* target = nullptr;
+    std::uint64_t word = 0;
+    std::uint32_t owner = 0;
+  };
+  void land(const Stored& stored) noexcept;
+
+  DeviceHost& host_;
+  const double store_ns_;
+  RingQueue<Stored> on_way_;  // in order
+  std::vector<Stored> held_;  // the same
+};
+
 class Peach2Device : public RemoteDmaDevice {
  public:
   static constexpr std::size_t kAlignment = 16;
@@ -116,13 +140,6 @@ class Peach2Device : public RemoteDmaDevice {
     bool left_out = false;
   };
 
-  /// A word that the processor has stored.
-  struct Stored {
-    double due_ns = 0;
-    std::uint64_t* target = nullptr;
-    std::uint64_t word = 0;
-    std::uint32_t owner = 0;
-  };
   /// A completion word that comes late.
   struct Late {
     double due_ns;
@@ -130,16 +147,10 @@ class Peach2Device : public RemoteDmaDevice {
     std::uint64_t sequence;
   };
 
-  void check(Chain chain) const;
-  std::uint32_t owner_of(const Descriptor& descriptor) const noexcept;
   void find_owners(Table& table) noexcept;
   bool is_to_stall() noexcept;
   void complete(Channel& channel, std::uint64_t sequence) noexcept;
-  void land(const Stored& stored) noexcept;
-  void take_stores(double now_ns) noexcept;
-  double next_ns() const noexcept;
-  bool may_move(const Descriptor& descriptor, std::uint32_t owner) const noexcept;
-  static void move(const Descriptor& descriptor) noexcept;
+  void complete_late(double now_ns) noexcept;
   void take(const ChannelTimes::Step& step) noexcept;
   bool hold(Channel& channel, const ChannelTimes::Step& step, const Passage& passage) noexcept;
   void let_go(double now_ns) noexcept;
@@ -151,9 +162,7 @@ class Peach2Device : public RemoteDmaDevice {
   std::vector<unsigned> used_;  // the model's channels, by ours
   Numbered<Table> tables_;
   std::array<Channel, Peach2Model::kChannels> channels_;
-  const double store_ns_;
-  RingQueue<Stored> stores_;         // on their way, in order
-  std::vector<Stored> held_stores_;  // the same
+  StoredWords words_;
   std::vector<Late> late_;
   DeviceFaults faults_;
   std::uint64_t started_ = 0;  // tables

@@ -1,4 +1,4 @@
-#include "transports/tca/transfer_pattern.hpp"
+#include "transports/tca/dma_engine.hpp"
 
 #include <algorithm>
 #include <array>

@@ -38,62 +38,15 @@ std::string describe_attempt(int error, Weight weight, const SocketAddress& targ
   return fmt::format("can't connect to {}: {}", to_string(target), std::generic_category().message(error));
 }
 
-}  // namespace
-
 /// What came of trying to reach a peer.
-struct TcpTransport::Attempt {
+struct Attempt {
   int fd = -1;  ///< A connected socket, or -1: then the next two tell why.
   int error = EHOSTUNREACH;
   Weight weight = Weight::no_address_here;
   std::string why = "its node has no address";
 };
 
-void TcpTransport::connect(std::uint32_t peer, Peer& entry) {
-  limit_connections();
-  entry.outgoing = std::make_unique<Outgoing>(*this, rank_, peer);
-  ++open_outgoing_;
-  ++connections_made_;
-  rank_.service().spawn(run_connect(*this, peer));
-}
-
-Task<> TcpTransport::run_connect(TcpTransport& transport, std::uint32_t peer) {
-  Result<Attempt> result = co_await as_result(reach(transport, peer));
-  Attempt attempt;
-  if (result.ok())
-    attempt = result.value();
-  else
-    attempt.error = ECANCELED;
-  Peer& entry = transport.outgoing_[peer];
-  if (!entry.outgoing) {  // it was lost meanwhile
-    if (attempt.fd >= 0) ::close(attempt.fd);
-    co_return;
-  }
-  Outgoing& outgoing = *entry.outgoing;
-  if (attempt.fd >= 0)
-    outgoing.attach(transport.make_stream(outgoing.channel(), attempt.fd));
-  else if (is_shortage(attempt.error) || attempt.error == ECANCELED)  // the latter: this rank ends
-    transport.give_up_connecting(entry, peer, attempt);
-  else
-    transport.lose(peer, attempt.why);
-}
-
-/// Tries until there is a connection, or the peer can't be reached, or this rank has had no descriptor left for it for
-/// as long as a peer may be silent.
-Task<TcpTransport::Attempt> TcpTransport::reach(TcpTransport& transport, std::uint32_t peer) {
-  constexpr auto kPause = std::chrono::milliseconds(20);
-  Rank& rank = transport.rank_;
-  const std::uint64_t until_ns = rank.loop().exact_now_ns() + rank.core().region().shape().network.silence_limit_ns;
-  co_await yield();  // what fails at once must not fail inside submit()
-  for (;;) {
-    Attempt attempt = co_await try_addresses(rank, peer);
-    if (attempt.fd >= 0 || !is_shortage(attempt.error) || rank.lost(peer) || rank.loop().exact_now_ns() >= until_ns)
-      co_return attempt;
-    transport.make_room();
-    co_await sleep_for(kPause);
-  }
-}
-
-Task<TcpTransport::Attempt> TcpTransport::try_addresses(Rank& rank, std::uint32_t peer) {
+Task<Attempt> try_addresses(Rank& rank, std::uint32_t peer) {
   const JobRegion& region = rank.core().region();
   const NodeRecord& node = region.node(region.node_of(peer));
   const auto addresses = std::count_if(node.addresses.begin(), node.addresses.end(), [](const NodeAddress& address) {
@@ -126,35 +79,59 @@ Task<TcpTransport::Attempt> TcpTransport::try_addresses(Rank& rank, std::uint32_
   co_return attempt;
 }
 
-void TcpTransport::give_up_connecting(Peer& entry, std::uint32_t peer, const Attempt& attempt) noexcept {
-  if (is_shortage(attempt.error)) rank_.core().peers().note_shortage(peer, attempt.error, attempt.why);
+/// Tries until there is a connection, or the peer can't be reached, or this rank has had no descriptor left for it for
+/// as long as a peer may be silent.
+Task<Attempt> reach(ConnectionOwner& owner, Rank& rank, std::uint32_t peer) {
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  const std::uint64_t until_ns = rank.loop().exact_now_ns() + rank.core().region().shape().network.silence_limit_ns;
+  co_await yield();  // what fails at once must not fail inside submit()
+  for (;;) {
+    Attempt attempt = co_await try_addresses(rank, peer);
+    if (attempt.fd >= 0 || !is_shortage(attempt.error) || rank.lost(peer) || rank.loop().exact_now_ns() >= until_ns)
+      co_return attempt;
+    owner.make_room();
+    co_await sleep_for(kPause);
+  }
+}
+
+}  // namespace
+
+void TcpTransport::connect(std::uint32_t peer, Peer& entry) {
+  // When all are busy, there are more for a while.
+  if (connections_.open_outgoing() >= rank_.core().region().shape().network.connections_max)
+    connections_.leave_least_used();
+  connections_.add(entry, std::make_unique<Outgoing>(*this, rank_, peer));
+  ++connections_made_;
+  rank_.service().spawn(run_connect(peer));
+}
+
+Task<> TcpTransport::run_connect(std::uint32_t peer) {
+  Result<Attempt> result = co_await as_result(reach(*this, rank_, peer));
+  Attempt attempt;
+  if (result.ok())
+    attempt = result.value();
+  else
+    attempt.error = ECANCELED;
+  Peer& entry = connections_.peers()[peer];
+  if (!entry.outgoing) {  // it was lost meanwhile
+    if (attempt.fd >= 0) ::close(attempt.fd);
+    co_return;
+  }
+  Initiator& channel = entry.outgoing->channel();
+  if (attempt.fd >= 0) co_return entry.outgoing->attach(make_stream(channel, attempt.fd));
+  const bool short_of_something = is_shortage(attempt.error);
+  if (!short_of_something && attempt.error != ECANCELED) co_return lose(peer, attempt.why);
+  // There is no connection, for a reason that says nothing of the peer: that, or this rank ends.
+  if (short_of_something) rank_.core().peers().note_shortage(peer, attempt.error, attempt.why);
   const std::error_code why(attempt.error, std::generic_category());
-  entry.outgoing->channel().fail_all(why);
-  tear_down_outgoing(entry, true);
+  channel.fail_all(why);
+  connections_.close(entry, true);
   while (!entry.held.empty()) entry.held.pop()->finish(why);
 }
 
-void TcpTransport::limit_connections() {
-  // When all are busy, there are more for a while.
-  if (open_outgoing_ >= rank_.core().region().shape().network.connections_max) close_least_used();
-}
-
-void TcpTransport::close_least_used() noexcept {
-  Outgoing* oldest = nullptr;
-  for (auto& [peer, entry] : outgoing_) {
-    if (!entry.outgoing || !entry.outgoing->connected() || entry.outgoing->channel().has_left() ||
-        !entry.outgoing->channel().quiet())
-      continue;
-    if (oldest == nullptr || entry.outgoing->last_use < oldest->last_use) oldest = entry.outgoing.get();
-  }
-  if (oldest != nullptr) oldest->leave();
-}
-
 void TcpTransport::make_room() noexcept {
-  drop_unknown_after(kHelloLimitWhenShortNs);
-  for (const auto& [peer, entry] : outgoing_)
-    if (entry.outgoing && entry.outgoing->connected() && entry.outgoing->channel().has_left()) return;  // one goes
-  close_least_used();
+  strangers_.drop_slow();
+  if (!connections_.one_is_leaving()) connections_.leave_least_used();
 }
 
 }  // namespace coracle::internals::tcp

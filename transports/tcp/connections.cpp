@@ -1,7 +1,10 @@
-// What connections do with this rank.
-#include "transports/tcp/connections.hpp"
+// What connections do with this rank, and all of them.
+#include "transports/tcp/tcp.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/directory.hpp"
@@ -75,6 +78,75 @@ void Incoming::raise_signal(std::byte* place, std::uint64_t add) noexcept {
 void Incoming::on_message(const MessageHeader& header, std::span<const std::byte> payload) noexcept {
   owner_.count_message();
   rank_.core().deliver(header, Message(owner_, peer_, header, payload));
+}
+
+std::size_t Connections::in_flight() const noexcept {
+  std::size_t count = 0;
+  for (const auto& [number, peer] : peers_)
+    if (peer.outgoing) count += peer.outgoing->channel().in_flight();
+  return count;
+}
+
+void Connections::add(Peer& peer, std::unique_ptr<Outgoing> outgoing) noexcept {
+  peer.outgoing = std::move(outgoing);
+  ++open_outgoing_;
+}
+
+bool Connections::welcome(Incoming& incoming) noexcept {
+  Incoming*& place = peers_[incoming.peer()].incoming;
+  if (place != nullptr) return false;
+  place = &incoming;
+  return true;
+}
+
+void Connections::close(Peer& peer, bool reset) noexcept {
+  peer.outgoing->close(reset);
+  --open_outgoing_;
+  dead_outgoing_.push_back(std::move(peer.outgoing));
+}
+
+void Connections::close(Incoming& incoming, bool reset) noexcept {
+  incoming.close(reset);
+  if (const auto peer = peers_.find(incoming.peer()); peer != peers_.end() && peer->second.incoming == &incoming)
+    peer->second.incoming = nullptr;
+  const auto mine = std::find_if(incoming_.begin(), incoming_.end(),
+                                 [&](const std::unique_ptr<Incoming>& other) { return other.get() == &incoming; });
+  dead_incoming_.push_back(std::move(*mine));
+  incoming_.erase(mine);
+}
+
+void Connections::close_all() noexcept {
+  for (auto& [number, peer] : peers_)
+    if (peer.outgoing) close(peer, true);
+  while (!incoming_.empty()) close(*incoming_.back(), true);
+}
+
+void Connections::leave_least_used() noexcept {
+  Outgoing* oldest = nullptr;
+  for (auto& [number, peer] : peers_) {
+    if (!peer.outgoing || !peer.outgoing->connected() || peer.outgoing->channel().has_left() ||
+        !peer.outgoing->channel().quiet())
+      continue;
+    if (oldest == nullptr || peer.outgoing->last_use < oldest->last_use) oldest = peer.outgoing.get();
+  }
+  if (oldest != nullptr) oldest->leave();
+}
+
+bool Connections::one_is_leaving() const noexcept {
+  return std::any_of(peers_.begin(), peers_.end(), [](const auto& each) {
+    Outgoing* outgoing = each.second.outgoing.get();
+    return outgoing != nullptr && outgoing->connected() && outgoing->channel().has_left();
+  });
+}
+
+bool Connections::bury_some() noexcept {
+  std::erase_if(dead_outgoing_, [](const std::unique_ptr<Outgoing>& outgoing) {
+    if (!outgoing->idle()) return false;
+    outgoing->channel().fail_all(Errc::peer_lost);
+    return true;
+  });
+  std::erase_if(dead_incoming_, [](const std::unique_ptr<Incoming>& incoming) { return incoming->idle(); });
+  return dead_outgoing_.empty() && dead_incoming_.empty();
 }
 
 }  // namespace coracle::internals::tcp

@@ -34,7 +34,7 @@ constexpr std::array<Rule, kTypes> kRules = [] {
   rule(FrameType::done) = {End::initiator, 1, 1, 0};
   rule(FrameType::data) = {End::initiator, 0, 0, kTransferBytesMax};
   rule(FrameType::value) = {End::initiator, 1, 1, 0};
-  rule(FrameType::failure) = {End::initiator, 2, 2, 0};
+  rule(FrameType::failure) = {End::initiator, 1, 1, 0};
   rule(FrameType::reply) = {End::initiator, 1, kWordsOfMessage, kReplyBytesMax};
   rule(FrameType::refused) = {End::initiator, 0, 0, kReasonBytesMax};
   return rules;

@@ -31,7 +31,7 @@ enum class FrameType : std::uint8_t {
   done,     ///< number of operations that have ended well since the last answer
   data,     ///< the next operation's data as payload, or what comes next of it
   value,    ///< the next operation's old value
-  failure,  ///< the next operation's error: value, category
+  failure,  ///< the next operation's error, see to_wire()
   reply,    ///< as message
   refused,  ///< payload: the reason, as text; the connection ends
   end,      // one past the last
@@ -107,8 +107,6 @@ class FrameReader {
   std::span<std::byte> landing() const noexcept;
   /// So many bytes have been received to landing().
   void landed(std::size_t bytes) noexcept;
-  /// True when the stream may end here: between two frames.
-  bool at_boundary() const noexcept { return head_bytes_ == 0 && !in_payload_; }
 
   /// Stops taking frames, because of `reason`. The first reason stands.
   void fail(std::string reason) noexcept;

@@ -153,7 +153,7 @@ void Initiator::whole(const Frame& frame, std::span<const std::byte> payload) no
     }
     case FrameType::failure:
       if (first(!answers_.empty()) == nullptr) return;
-      return finish_first(read_error(frame.words[0], frame.words[1]));
+      return finish_first(code_from_wire(frame.words[0]));
     case FrameType::reply:
       return take_reply(frame, payload);
     case FrameType::refused:

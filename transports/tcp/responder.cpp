@@ -135,7 +135,7 @@ void Responder::take_get(const Frame& frame) noexcept {
   if (bytes > kTransferBytesMax) return answer_failure(Errc::out_of_segment);
   const RemoteAddress source = place_of(frame.words[0], frame.words[1]);
   answer_done();
-  Due get{FrameType::data, {}, source, bytes};
+  Due get{FrameType::data, 0, source, bytes};
   const bool waits = !due_.empty() || (source.may_be_withdrawn() && outbox_.held_bytes() >= kAheadBytesMax);
   if (waits && bytes <= Outbox::kCopiedBytesMax) {
     std::error_code error;
@@ -152,7 +152,7 @@ void Responder::send_due() noexcept {
   while (!due_.empty()) {
     Due& first = due_.front();
     if (first.type != FrameType::data) {
-      emit(first.type, std::span(first.words).first(first.type == FrameType::failure ? 2 : 1));
+      emit(first.type, {&first.word, 1});
     } else if (first.place.may_be_withdrawn() && outbox_.held_bytes() >= kAheadBytesMax) {
       return;  // drained() goes on
     } else if (!send_data(first)) {
@@ -172,7 +172,8 @@ bool Responder::send_data(Due& get) noexcept {
   std::error_code error;
   const std::byte* place = user_.resolve(get.place, get.bytes, false, error);
   if (error) {
-    emit(FrameType::failure, error_words(error));
+    const std::uint64_t word = to_wire(error);
+    emit(FrameType::failure, {&word, 1});
     return true;
   }
   if (!get.place.may_be_withdrawn()) {
@@ -209,7 +210,7 @@ void Responder::take_atomic(const Frame& frame) noexcept {
   atomic.operand = swaps ? frame.words[4] : frame.words[3];
   local::perform_atomic(atomic, place);
   answer_done();
-  answer(FrameType::value, {atomic.result});
+  answer(FrameType::value, atomic.result);
 }
 
 void Responder::take_message(const Frame& frame, std::span<const std::byte> payload) noexcept {
@@ -219,8 +220,8 @@ void Responder::take_message(const Frame& frame, std::span<const std::byte> payl
   user_.on_message(header, payload);
 }
 
-void Responder::answer(FrameType type, std::array<std::uint64_t, 2> words) noexcept {
-  due_.push_back({type, words});
+void Responder::answer(FrameType type, std::uint64_t word) noexcept {
+  due_.push_back({type, word});
   send_due();
 }
 
@@ -229,25 +230,14 @@ void Responder::answer_done() noexcept {
   const std::uint64_t count = std::exchange(done_, 0);
   // One answer for all that wait in a row: many of them would end the reading, of messages, too.
   if (!due_.empty() && due_.back().type == FrameType::done)
-    due_.back().words[0] += count;
+    due_.back().word += count;
   else
-    answer(FrameType::done, {count});
+    answer(FrameType::done, count);
 }
 
 void Responder::answer_failure(std::error_code error) noexcept {
   answer_done();
-  answer(FrameType::failure, error_words(error));
-}
-
-std::array<std::uint64_t, 2> error_words(const std::error_code& error) noexcept {
-  const bool own = error.category() == coracle_category();
-  if (!own && error.category() != std::generic_category()) return {EIO, 0};
-  return {static_cast<std::uint64_t>(error.value()), own ? 1U : 0U};
-}
-
-std::error_code read_error(std::uint64_t value, std::uint64_t category) noexcept {
-  const int number = value == 0 || value > 4095 ? EIO : static_cast<int>(value);
-  return category == 1 ? std::error_code(number, coracle_category()) : std::error_code(number, std::generic_category());
+  answer(FrameType::failure, to_wire(error));
 }
 
 }  // namespace coracle::internals::tcp

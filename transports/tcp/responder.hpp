@@ -67,7 +67,7 @@ class Responder final : public ConnectionEnd {
   /// so that what comes after it does not change it.
   struct Due {
     FrameType type = FrameType::done;
-    std::array<std::uint64_t, 2> words{};
+    std::uint64_t word = 0;
     RemoteAddress place{};
     std::uint64_t bytes = 0;
     std::vector<std::byte> copy{};
@@ -85,7 +85,7 @@ class Responder final : public ConnectionEnd {
   void take_get(const Frame& frame) noexcept;
   void take_atomic(const Frame& frame) noexcept;
   void take_message(const Frame& frame, std::span<const std::byte> payload) noexcept;
-  void answer(FrameType type, std::array<std::uint64_t, 2> words) noexcept;
+  void answer(FrameType type, std::uint64_t word) noexcept;
   void send_due() noexcept;
   bool send_data(Due& get) noexcept;
   void answer_done() noexcept;
@@ -100,9 +100,5 @@ class Responder final : public ConnectionEnd {
   std::error_code error_;
   std::unique_ptr<std::byte[]> payload_;
 };
-
-/// An error's two words in a frame. Codes of other categories than errno's and Coracle's own travel as EIO.
-std::array<std::uint64_t, 2> error_words(const std::error_code& error) noexcept;
-std::error_code read_error(std::uint64_t value, std::uint64_t category) noexcept;
 
 }  // namespace coracle::internals::tcp

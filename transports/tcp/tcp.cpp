@@ -16,44 +16,30 @@
 
 namespace coracle::internals::tcp {
 
-TcpTransport::TcpTransport(Rank& rank) : rank_(rank) {
+TcpTransport::TcpTransport(Rank& rank) : rank_(rank), strangers_(*this, rank, connections_) {
   Io& io = rank.loop().io();
   if (UringPort* port = io.uring()) driver_ = UringDriver::create(*port, rank.core().region().shape().idle.spins);
   const int listen_fd = rank.core().region().block(rank.id()).listen_fd;
   CORACLE_ASSERT(listen_fd >= 0, "rank {} has no socket to listen at", rank.id());
   ::fcntl(listen_fd, F_SETFL, ::fcntl(listen_fd, F_GETFL) | O_NONBLOCK);
-  unknown_max_ = unknown_connections_max(rank);
-  rank.service().spawn(run_accept(*this, listen_fd));
+  rank.service().spawn(strangers_.accept_all(listen_fd));
   Watchdog::Watched& watched = *this;
   watchdog_ = std::make_unique<Watchdog>(watched, rank);
 }
 
 TcpTransport::~TcpTransport() {
-  for (auto& [peer, entry] : outgoing_)
-    if (entry.outgoing) tear_down_outgoing(entry, true);
-  for (auto& incoming : incoming_) {
-    incoming->close(true);
-    dead_incoming_.push_back(std::move(incoming));
-  }
-  incoming_.clear();
+  connections_.close_all();
   // The kernel gives every buffer back at once, now that the sockets are shut.
-  for (clear_graves(); !dead_outgoing_.empty() || !dead_incoming_.empty(); clear_graves()) rank_.loop().io().poll();
+  while (!connections_.bury()) rank_.loop().io().poll();
 }
 
 TransportTraits TcpTransport::traits() const noexcept {
   return {15'000, 5, Outbox::kCopiedBytesMax, false, 2'000, 2'000};
 }
 
-std::size_t TcpTransport::in_flight() const noexcept {
-  std::size_t count = 0;
-  for (const auto& [peer, entry] : outgoing_)
-    if (entry.outgoing) count += entry.outgoing->channel().in_flight();
-  return count;
-}
-
 void TcpTransport::submit(Operation& operation) noexcept {
   const auto peer = static_cast<std::uint32_t>(operation.peer());
-  Peer& entry = outgoing_[peer];
+  Peer& entry = connections_.peers()[peer];
   if (!entry.outgoing) connect(peer, entry);
   entry.outgoing->last_use = ++submissions_;
   if (entry.outgoing->channel().has_left()) return entry.held.push(operation);
@@ -69,8 +55,9 @@ bool TcpTransport::leaves_at_once(Outgoing& outgoing) noexcept {
 }
 
 void TcpTransport::reply(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept {
-  const auto entry = outgoing_.find(peer);
-  if (entry != outgoing_.end() && entry->second.incoming != nullptr) entry->second.incoming->reply(header, payload);
+  const auto entry = connections_.peers().find(peer);
+  if (entry != connections_.peers().end() && entry->second.incoming != nullptr)
+    entry->second.incoming->reply(header, payload);
 }
 
 std::unique_ptr<Stream> TcpTransport::make_stream(StreamUser& user, int fd) {
@@ -93,19 +80,19 @@ bool TcpTransport::poll() noexcept {
     look_after_all();
     progress = true;
   }
-  if (!dead_outgoing_.empty() || !dead_incoming_.empty()) [[unlikely]]
-    clear_graves();
+  connections_.bury();
   return progress;
 }
 
 void TcpTransport::look_after_all() noexcept {
   // By number: what is done may add peers, or lose them.
   std::vector<std::uint32_t> peers;
-  for (const auto& [peer, entry] : outgoing_)
+  for (const auto& [peer, entry] : connections_.peers())
     if (entry.outgoing) peers.push_back(peer);
-  for (const std::uint32_t peer : peers) look_after(peer, outgoing_[peer]);
-  for (std::size_t i = incoming_.size(); i-- > 0;)
-    if (i < incoming_.size()) look_after(*incoming_[i]);
+  for (const std::uint32_t peer : peers) look_after(peer, connections_.peers()[peer]);
+  const auto& incoming = connections_.incoming();
+  for (std::size_t i = incoming.size(); i-- > 0;)
+    if (i < incoming.size()) look_after(*incoming[i]);
 }
 
 void TcpTransport::look_after(std::uint32_t peer, Peer& entry) noexcept {
@@ -114,7 +101,7 @@ void TcpTransport::look_after(std::uint32_t peer, Peer& entry) noexcept {
   if (outgoing.channel().broken()) return lose(peer, outgoing.channel().why());
   if (outgoing.channel().peer_said_goodbye() && !outgoing.channel().has_left()) outgoing.leave();
   if (!outgoing.channel().has_ended()) return;
-  tear_down_outgoing(entry, false);
+  connections_.close(entry, false);
   if (entry.held.empty()) return;
   connect(peer, entry);
   while (!entry.held.empty()) entry.outgoing->submit(*entry.held.pop());
@@ -123,44 +110,17 @@ void TcpTransport::look_after(std::uint32_t peer, Peer& entry) noexcept {
 void TcpTransport::look_after(Incoming& incoming) noexcept {
   Responder& channel = incoming.channel();
   if (channel.broken()) {
-    tear_down_incoming(incoming, channel.greeted());
+    connections_.close(incoming, channel.greeted());
     if (channel.greeted()) return lose(incoming.peer(), channel.why());
-    return strangers_.dropped(rank_.id(), incoming.address(), channel.why().c_str());
+    return strangers_.report_dropped(incoming.address(), channel.why().c_str());
   }
   if (channel.peer_said_goodbye() && !incoming.has_left()) {
     incoming.leave();
     // The peer may connect anew as soon as it sees that.
-    outgoing_[incoming.peer()].incoming = nullptr;
+    connections_.peers()[incoming.peer()].incoming = nullptr;
   }
   if (!channel.has_ended()) return;
-  if (channel.quiet()) tear_down_incoming(incoming, false);
-}
-
-void TcpTransport::tear_down_outgoing(Peer& entry, bool reset) noexcept {
-  entry.outgoing->close(reset);
-  --open_outgoing_;
-  dead_outgoing_.push_back(std::move(entry.outgoing));
-}
-
-void TcpTransport::tear_down_incoming(Incoming& incoming, bool reset) noexcept {
-  incoming.close(reset);
-  std::erase(unknown_, &incoming);
-  if (const auto entry = outgoing_.find(incoming.peer());
-      entry != outgoing_.end() && entry->second.incoming == &incoming)
-    entry->second.incoming = nullptr;
-  const auto mine = std::find_if(incoming_.begin(), incoming_.end(),
-                                 [&](const std::unique_ptr<Incoming>& other) { return other.get() == &incoming; });
-  dead_incoming_.push_back(std::move(*mine));
-  incoming_.erase(mine);
-}
-
-void TcpTransport::clear_graves() noexcept {
-  std::erase_if(dead_outgoing_, [](const std::unique_ptr<Outgoing>& outgoing) {
-    if (!outgoing->idle()) return false;
-    outgoing->channel().fail_all(Errc::peer_lost);
-    return true;
-  });
-  std::erase_if(dead_incoming_, [](const std::unique_ptr<Incoming>& incoming) { return incoming->idle(); });
+  if (channel.quiet()) connections_.close(incoming, false);
 }
 
 void TcpTransport::lose(std::uint32_t peer, const std::string& why) noexcept {
@@ -170,25 +130,24 @@ void TcpTransport::lose(std::uint32_t peer, const std::string& why) noexcept {
 }
 
 void TcpTransport::peer_lost(std::uint32_t peer) noexcept {
-  const auto found = outgoing_.find(peer);
-  if (found == outgoing_.end()) return;
+  const auto found = connections_.peers().find(peer);
+  if (found == connections_.peers().end()) return;
   Peer& entry = found->second;
-  if (entry.incoming != nullptr) tear_down_incoming(*entry.incoming, true);
-  if (entry.outgoing) tear_down_outgoing(entry, true);
+  if (entry.incoming != nullptr) connections_.close(*entry.incoming, true);
+  if (entry.outgoing) connections_.close(entry, true);
   while (!entry.held.empty()) entry.held.pop()->finish(Errc::peer_lost);
 }
 
 bool TcpTransport::leave() noexcept {
   if (!std::exchange(leaving_, true)) {
-    leaving_since_ns_ = rank_.loop().exact_now_ns();
-    for (auto& [peer, entry] : outgoing_)
+    strangers_.leave();
+    for (auto& [peer, entry] : connections_.peers())
       if (entry.outgoing && !entry.outgoing->channel().has_left()) entry.outgoing->leave();
   }
-  for (const auto& [peer, entry] : outgoing_)
+  for (const auto& [peer, entry] : connections_.peers())
     if (entry.outgoing) return false;
   // Strangers are not waited for.
-  return incoming_.size() == unknown_.size() && !may_have_come_for_us() && dead_incoming_.empty() &&
-         dead_outgoing_.empty();
+  return !strangers_.may_be_needed() && connections_.bury();
 }
 
 void TcpTransport::add_awaited_strangers(std::vector<std::uint32_t>& silent) {
@@ -197,7 +156,7 @@ void TcpTransport::add_awaited_strangers(std::vector<std::uint32_t>& silent) {
   const JobRegion& region = rank_.core().region();
   for (std::uint32_t i = 0; i < std::min(kAtOnce, rank_.size()); ++i) {
     const std::uint32_t peer = next_stranger_++ % rank_.size();
-    if (region.is_local(peer) || rank_.lost(peer) || outgoing_.contains(peer)) continue;
+    if (region.is_local(peer) || rank_.lost(peer) || connections_.peers().contains(peer)) continue;
     if (rank_.core().peers().awaited(peer)) silent.push_back(peer);
   }
 }
@@ -205,7 +164,7 @@ void TcpTransport::add_awaited_strangers(std::vector<std::uint32_t>& silent) {
 std::vector<std::uint32_t> TcpTransport::silent_peers() {
   std::vector<std::uint32_t> silent;
   add_awaited_strangers(silent);
-  for (auto& [peer, entry] : outgoing_) {
+  for (auto& [peer, entry] : connections_.peers()) {
     bool heard = entry.outgoing && entry.outgoing->channel().heard();
     heard |= entry.incoming != nullptr && entry.incoming->channel().heard();
     if (heard || rank_.lost(peer)) continue;

@@ -1,4 +1,4 @@
-#include "transports/verbs/connections.hpp"
+#include "transports/verbs/verbs_transport.hpp"
 
 #include <algorithm>
 #include <bit>

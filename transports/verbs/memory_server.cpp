@@ -1,4 +1,4 @@
-#include "transports/verbs/memory_server.hpp"
+#include "transports/verbs/verbs_transport.hpp"
 
 #include <cstring>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "transports/verbs/message_sender.hpp"
+#include "transports/verbs/verbs_transport.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -76,7 +76,7 @@ bool MessageSender::offer(Peer& peer, RequestOperation& request) noexcept {
 void MessageSender::receive_taken(Peer& peer, const Parsed& message) noexcept {
   if (peer.offered == nullptr) return host_.lose(peer, kMalformed);
   --peer.awaited;
-  end_offer(peer, outcome_from_wire(message.header.arguments[0]));
+  end_offer(peer, code_from_wire(message.header.arguments[0]));
   host_.pump(peer);
 }
 

@@ -1,4 +1,4 @@
-#include "transports/verbs/rdma_transfers.hpp"
+#include "transports/verbs/verbs_transport.hpp"
 
 #include <arpa/inet.h>
 
@@ -263,7 +263,7 @@ void RdmaTransfers::receive_atomic_reply(Peer& peer, const Parsed& message) noex
   Operation* operation = take_answer(peer, message.header.arguments[0]).operation;
   if (operation == nullptr) return host_.lose(peer, kMalformed);
   operation->result = message.header.arguments[2];
-  host_.finish(*operation, outcome_from_wire(message.header.arguments[1]));
+  host_.finish(*operation, code_from_wire(message.header.arguments[1]));
 }
 
 std::uint64_t RdmaTransfers::await_answer(const Pending& pending) noexcept {
@@ -309,7 +309,7 @@ void RdmaTransfers::receive_grant(Peer& peer, const Parsed& message) noexcept {
   const auto& [cookie, outcome, address, key, ticket] = message.header.arguments;
   RdmaTransfer* transfer = take_answer(peer, cookie).transfer;
   if (transfer == nullptr) return host_.lose(peer, kMalformed);
-  transfer->outcome = outcome_from_wire(outcome);
+  transfer->outcome = code_from_wire(outcome);
   if (transfer->outcome) return finish(*transfer);
   transfer->remote = address;
   transfer->remote_key = static_cast<std::uint32_t>(key);

@@ -6,11 +6,6 @@
 #include "runtime/core/error.hpp"
 
 namespace coracle::internals::verbs {
-namespace {
-
-constexpr std::uint64_t kOfCoracle = std::uint64_t{1} << 32;
-
-}  // namespace
 
 std::size_t encode(std::byte* target, WireType kind, const MessageHeader& header,
                    std::span<const std::byte> payload) noexcept {
@@ -41,19 +36,6 @@ std::optional<Parsed> parse(std::span<const std::byte> bytes) noexcept {
   std::memcpy(parsed.header.arguments.data(), bytes.data() + sizeof wire, arguments_bytes);
   parsed.payload = bytes.subspan(sizeof wire + arguments_bytes);
   return parsed;
-}
-
-std::uint64_t to_wire(std::error_code outcome) noexcept {
-  if (!outcome) return 0;
-  const auto value = static_cast<std::uint64_t>(static_cast<std::uint32_t>(outcome.value()));
-  return outcome.category() == coracle_category() ? value | kOfCoracle : value;
-}
-
-std::error_code outcome_from_wire(std::uint64_t value) noexcept {
-  if (value == 0) return {};
-  const auto number = static_cast<int>(value & 0xffffffff);
-  if ((value & kOfCoracle) != 0) return {number, coracle_category()};
-  return {number, std::generic_category()};
 }
 
 }  // namespace coracle::internals::verbs

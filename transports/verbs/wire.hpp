@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <system_error>
 
 #include "runtime/rank/message.hpp"
 
@@ -76,9 +75,5 @@ struct Parsed {
 };
 /// Nothing when the bytes are no message.
 std::optional<Parsed> parse(std::span<const std::byte> bytes) noexcept;
-
-/// How an operation ended, as an argument; only errors of coracle's and the generic category survive.
-std::uint64_t to_wire(std::error_code outcome) noexcept;
-std::error_code outcome_from_wire(std::uint64_t value) noexcept;
 
 }  // namespace coracle::internals::verbs
