@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/segment.hpp"
+#include "runtime/rank/exposed_places.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/read_exposures.hpp"
@@ -35,6 +37,7 @@ struct RankCore::Rarely {
   std::vector<std::unique_ptr<Transport>> transports;
   ReadExposures read_exposures;
   std::unordered_map<std::uint32_t, Shortage> shortages;  // the latest, by peer
+  std::optional<ExposedPlaces> exposed_places;            // made at first use
 };
 
 RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventLoop& loop)
@@ -51,6 +54,7 @@ RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventL
       signal_waits_(loop, peers_),
       rarely_(new Rarely{FlagWaits(loop, peers_),
                          SegmentHeap(TeamArea::kWorldBytes, room_for_slabs(region.shape().segment_bytes)),
+                         {},
                          {},
                          {},
                          {}}),
@@ -104,6 +108,12 @@ bool RankCore::leave() noexcept {
 
 void RankCore::end_transports() noexcept {
   for (auto& all = rarely_->transports; !all.empty(); all.pop_back()) loop_.remove_poller(*all.back());
+}
+
+ExposedPlaces& RankCore::exposed_places() noexcept {
+  std::optional<ExposedPlaces>& places = rarely_->exposed_places;
+  if (!places) places.emplace(region_.block(id_).exposed, own_segment_, rarely_->heap);
+  return *places;
 }
 
 SegmentHeap& RankCore::heap() noexcept {

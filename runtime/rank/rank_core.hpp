@@ -18,6 +18,7 @@
 
 namespace coracle::internals {
 
+class ExposedPlaces;
 class FlagWaits;
 class JobRegion;
 class LayoutMover;
@@ -82,6 +83,8 @@ class RankCore {
   /// Bytes that nothing is written to, and that are not marked.
   Slab<std::byte> allocate_raw(std::size_t bytes);
   SegmentHeap& heap() noexcept;
+  /// What this rank has exposed beside it.
+  ExposedPlaces& exposed_places() noexcept;
 
   /// The team of all ranks.
   TeamCore& world() const noexcept { return *world_; }
