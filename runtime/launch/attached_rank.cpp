@@ -29,7 +29,7 @@ Task<> until_set(Event& event) {
 struct AttachedRank::State {
   explicit State(const Wiring& with) : wiring(with), launched_region(JobRegion::attach_from_environment()) {}
   void find_job();
-  void begin(const RankReporter& reporter);
+  void begin(const RankReporter& reporter, LoopGate* gate);
 
   const Wiring& wiring;
   const Diagnostics diagnostics;
@@ -67,13 +67,14 @@ void AttachedRank::State::find_job() {
   }
 }
 
-void AttachedRank::State::begin(const RankReporter& reporter) {
+void AttachedRank::State::begin(const RankReporter& reporter, LoopGate* gate) {
   RankBlock& block = region->block(id);
   block.pid.store(::getpid(), std::memory_order_relaxed);
   // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
   block.phase.store(RankPhase::attached, std::memory_order_release);
   loop = std::make_unique<EventLoop>(real_clock(), &block.doorbell);
   loop->set_idle_policy(region->shape().idle);
+  if (gate != nullptr) loop->share(*gate);
   watch.emplace(static_cast<int>(id), launched_region ? &block : nullptr, *loop);
   watch->report_by(&reporter);
   rank = std::make_unique<WholeRank>(*region, id, *loop);
@@ -95,10 +96,10 @@ void AttachedRank::State::begin(const RankReporter& reporter) {
   std::rethrow_exception(failure);
 }
 
-AttachedRank::AttachedRank(const Wiring& wiring, const RankReporter& reporter)
+AttachedRank::AttachedRank(const Wiring& wiring, const RankReporter& reporter, LoopGate* gate)
     : state_(std::make_unique<State>(wiring)) {
   state_->find_job();
-  state_->begin(reporter);
+  state_->begin(reporter, gate);
 }
 
 AttachedRank::~AttachedRank() = default;
@@ -111,6 +112,11 @@ std::uint32_t AttachedRank::program() const {
   const State& state = *state_;
   if (state.pmix) return state.pmix->program();
   return state.launched_region ? program_from_environment() : 0;
+}
+
+std::uint32_t AttachedRank::program_size() const {
+  const State& state = *state_;
+  return state.launched_region ? program_size_from_environment() : state.region->shape().size;
 }
 
 void AttachedRank::finish() {
