@@ -31,27 +31,85 @@ Task<> scan_small(LocalCollective& local, std::span<const std::byte> values, std
   }
 }
 
-/// Large data: each hands on to the next what is combined so far, piece by piece, in `sum`. Gives the last step.
-Task<std::uint64_t> scan_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> before,
-                               std::span<std::byte> sum, const Reduction& reduction) {
-  const std::size_t piece = kPieceBytes / reduction.element_bytes * reduction.element_bytes;
-  const bool is_first = local.local_index() == 0;
-  std::uint64_t step = 1;
-  local.expose(sum, step);
-  for (std::size_t begin = 0; begin < values.size(); begin += piece) {
-    const std::size_t bytes = std::min(piece, values.size() - begin);
-    if (is_first) {
-      std::copy_n(values.data() + begin, bytes, sum.data() + begin);
-    } else {
-      co_await local.wait(local.local_index() - 1, step + 1);
-      if (begin == 0) local.check_bytes(local.local_index() - 1, values.size());
-      co_await local.take(local.local_index() - 1, begin, before.subspan(begin, bytes));
-      reduction.combine(before.data() + begin, values.data() + begin, sum.data() + begin, bytes);
-    }
-    local.round().publish(++step);
+/// Large data: each hands on to the next what is combined so far, piece by piece. The first one hands on its values
+/// where they lie; others have a window, of which they use a place again when the next one has taken what was there. So
+/// memory that nobody has touched yet is needed for results only.
+class LargeScan {
+ public:
+  /// `sum`: gets what this member would hand on, if it is the last; empty: nobody needs it.
+  LargeScan(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> before,
+            std::span<std::byte> sum, const Reduction& reduction)
+      : local_(local),
+        values_(values),
+        before_(before),
+        sum_(sum),
+        reduction_(reduction),
+        piece_(kPieceBytes / reduction.element_bytes * reduction.element_bytes),
+        pieces_((values.size() + piece_ - 1) / piece_) {}
+  /// Gives the last step.
+  Task<std::uint64_t> run();
+
+ private:
+  static constexpr std::uint64_t kWindowPieces = 8;
+  /// What a member says once it has taken and combined a piece.
+  static constexpr std::uint64_t step_of(std::uint64_t piece) noexcept { return piece + 2; }
+
+  bool is_last() const noexcept { return local_.local_index() + 1 == local_.count(); }
+  std::size_t place_in_window(std::uint64_t piece) const noexcept { return piece % kWindowPieces * piece_; }
+  Task<> take(std::uint64_t piece);
+  Task<> combine(std::uint64_t piece);
+  std::size_t bytes_of(std::uint64_t piece) const noexcept {
+    return std::min(piece_, values_.size() - static_cast<std::size_t>(piece) * piece_);
   }
-  if (local.local_index() + 1 < local.count()) co_await local.wait(local.local_index() + 1, step);
-  co_return step;
+
+  LocalCollective& local_;
+  const std::span<const std::byte> values_;
+  const std::span<std::byte> before_;
+  const std::span<std::byte> sum_;
+  const Reduction& reduction_;
+  const std::size_t piece_;
+  const std::uint64_t pieces_;
+  std::span<std::byte> window_;
+};
+
+Task<> LargeScan::take(std::uint64_t piece) {
+  const std::uint32_t previous = local_.local_index() - 1;
+  const std::size_t begin = static_cast<std::size_t>(piece) * piece_;
+  co_await local_.wait(previous, step_of(piece));
+  if (piece == 0) local_.check_bytes(previous, values_.size());
+  co_await local_.take(previous, previous == 0 ? begin : place_in_window(piece),
+                       before_.subspan(begin, bytes_of(piece)));
+}
+
+Task<> LargeScan::combine(std::uint64_t piece) {
+  const std::size_t begin = static_cast<std::size_t>(piece) * piece_;
+  std::byte* target = sum_.data() + begin;
+  if (!is_last()) {
+    if (piece >= kWindowPieces) co_await local_.wait(local_.local_index() + 1, step_of(piece - kWindowPieces));
+    target = window_.data() + place_in_window(piece);
+  } else if (sum_.empty()) {
+    co_return;
+  }
+  reduction_.combine(before_.data() + begin, values_.data() + begin, target, bytes_of(piece));
+}
+
+Task<std::uint64_t> LargeScan::run() {
+  const bool is_first = local_.local_index() == 0;
+  if (is_first || is_last()) {
+    local_.expose(values_, 1);
+  } else {
+    window_ = local_.keep(std::min<std::uint64_t>(pieces_, kWindowPieces) * piece_);
+    local_.round().expose(window_.data(), values_.size(), 1);
+  }
+  for (std::uint64_t piece = 0; piece < pieces_ && !is_first; ++piece) {
+    co_await take(piece);
+    co_await combine(piece);
+    local_.round().publish(step_of(piece));
+  }
+  const std::uint64_t last_step = step_of(pieces_ - 1);
+  if (is_first) local_.round().publish(last_step);
+  if (!is_last()) co_await local_.wait(local_.local_index() + 1, last_step);
+  co_return last_step;
 }
 
 /// `before`: gets what all members before this one give. The first member's stays as it is.
@@ -60,13 +118,16 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
   const TeamNodes& nodes = team.nodes();
   const std::uint32_t last = local.count() - 1;
   const bool is_first = local.local_index() == 0;
-  const std::span<std::byte> sum = local.keep(values.size());
+  // Of this node, for those of later ones.
+  const bool needs_sum = nodes.count() > 1 && local.local_index() == last;
+  const std::span<std::byte> sum = needs_sum ? local.keep(values.size()) : std::span<std::byte>();
   std::uint64_t step = 1;
   if (values.size() <= kScannedAtOnceMax) {
     co_await scan_small(local, values, before, reduction);
-    if (local.local_index() == last) reduction.combine(before.data(), values.data(), sum.data(), values.size());
+    if (needs_sum) reduction.combine(before.data(), values.data(), sum.data(), values.size());
   } else {
-    step = co_await scan_large(local, values, before, sum, reduction);
+    LargeScan scan(local, values, before, sum, reduction);
+    step = co_await scan.run();
   }
   if (nodes.count() == 1) co_return;
   const std::span<std::byte> others = local.keep(values.size());  // those of earlier nodes

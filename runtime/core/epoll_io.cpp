@@ -53,7 +53,7 @@ std::int64_t transfer_now(const IoRequest& request) noexcept {
 
 class EpollIo final : public Io {
  public:
-  explicit EpollIo(Doorbell& doorbell);
+  EpollIo(Doorbell& doorbell, LoopGate* gate);
   ~EpollIo() override;
   EpollIo(const EpollIo&) = delete;
   EpollIo& operator=(const EpollIo&) = delete;
@@ -94,10 +94,12 @@ class EpollIo final : public Io {
   static constexpr std::size_t kOwnWakes = 2;
   std::vector<pollfd> wakes_;  // what ends a sleep: the doorbell, epoll, and what others have asked for
   FileThreads threads_;
+  LoopGate* const gate_;           // null: one thread uses this
+  std::vector<pollfd> asleep_on_;  // wakes_, which other threads may change while this one sleeps
 };
 
-EpollIo::EpollIo(Doorbell& doorbell)
-    : event_fd_(doorbell), epoll_fd_(::epoll_create1(EPOLL_CLOEXEC)), threads_(doorbell) {
+EpollIo::EpollIo(Doorbell& doorbell, LoopGate* gate)
+    : event_fd_(doorbell), epoll_fd_(::epoll_create1(EPOLL_CLOEXEC)), threads_(doorbell), gate_(gate) {
   wakes_ = {{event_fd_.fd(), POLLIN, 0}, {epoll_fd_, POLLIN, 0}};
   if (epoll_fd_ < 0) throw_errno(errno, "epoll_create1 for the event loop (see `ulimit -n`)");
 }
@@ -239,15 +241,21 @@ void EpollIo::sleep(std::optional<std::uint64_t> timeout_ns) noexcept {
   }
   // Without a watched descriptor epoll is left out: a late event of a stopped request would wake us again and again.
   wakes_[1].events = watched_ > 0 ? POLLIN : 0;
-  const int ready = ::ppoll(wakes_.data(), wakes_.size(), timeout_ns ? &timeout : nullptr, nullptr);
+  std::vector<pollfd>& wakes = gate_ == nullptr ? wakes_ : asleep_on_;
+  if (gate_ != nullptr) {
+    wakes = wakes_;
+    gate_->open();
+  }
+  const int ready = ::ppoll(wakes.data(), wakes.size(), timeout_ns ? &timeout : nullptr, nullptr);
+  if (gate_ != nullptr) gate_->close();
   // poll() comes next and asks the descriptors and the threads.
-  if (ready > 0 && wakes_[0].revents != 0) event_fd_.drain();
+  if (ready > 0 && wakes[0].revents != 0) event_fd_.drain();
 }
 
 }  // namespace
 
-std::unique_ptr<Io> make_epoll_io(Doorbell& doorbell) {
-  return std::make_unique<EpollIo>(doorbell);
+std::unique_ptr<Io> make_epoll_io(Doorbell& doorbell, LoopGate* gate) {
+  return std::make_unique<EpollIo>(doorbell, gate);
 }
 
 }  // namespace coracle::internals

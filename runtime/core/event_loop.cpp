@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/core/assert.hpp"
 #include "runtime/core/cpu.hpp"
 #include "runtime/core/frame_pool.hpp"
 
@@ -37,7 +38,7 @@ EventLoop::~EventLoop() {
 
 Io& EventLoop::io() {
   if (!io_) {
-    io_ = make_io(*doorbell_);
+    io_ = gate_ == nullptr ? make_io(*doorbell_) : make_epoll_io(*doorbell_, gate_);
     add_poller(*io_);
   }
   return *io_;
@@ -47,6 +48,11 @@ void EventLoop::use_epoll() {
   CORACLE_ASSERT(!io_, "the loop's I/O is made already, by {}", io_->name());
   io_ = make_epoll_io(*doorbell_);
   add_poller(*io_);
+}
+
+void EventLoop::share(LoopGate& gate) {
+  CORACLE_ASSERT(!io_, "the loop's I/O is made already, by {}", io_->name());
+  gate_ = &gate;
 }
 
 bool EventLoop::spin() {
@@ -78,10 +84,13 @@ void EventLoop::sleep() {
   if (!poll_all() && !has_ready()) {
     const std::optional<std::uint64_t> timeout_ns = until_next_timer();
     ++sleep_count_;
-    if (with_io)
+    if (with_io) {
       io_->sleep(timeout_ns);
-    else
+    } else {
+      if (gate_ != nullptr) gate_->open();
       doorbell_->sleep_on_futex(timeout_ns);
+      if (gate_ != nullptr) gate_->close();
+    }
     exact_now_ns();
     fire_rough_timers();
   }

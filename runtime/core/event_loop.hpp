@@ -44,6 +44,13 @@ class EventLoop final : public Scheduler {
     }
   }
 
+  /// For who turns the loop himself, after `idle_turns` turns in a row that have found nothing: waits for a moment, or
+  /// sleeps.
+  void idle(std::uint32_t& idle_turns);
+  /// Before the first io(): from now on several threads turn this loop, one at a time. It uses epoll, since a ring of
+  /// io_uring belongs to a thread. The gate must outlive the loop.
+  void share(LoopGate& gate);
+
   Scope& root_scope() noexcept { return *root_scope_; }
   Doorbell& doorbell() noexcept { return *doorbell_; }
   /// Files and descriptors; made at first use (io_uring, or epoll and threads where that is refused).
@@ -58,7 +65,6 @@ class EventLoop final : public Scheduler {
 
  private:
   bool spin();
-  void idle(std::uint32_t& idle_turns);
   void sleep();
   /// Nanoseconds; nothing: there is none.
   std::optional<std::uint64_t> until_next_timer();
@@ -68,6 +74,7 @@ class EventLoop final : public Scheduler {
   std::uint64_t sleep_count_ = 0;
   std::unique_ptr<Scope> root_scope_;
   std::unique_ptr<Io> io_;
+  LoopGate* gate_ = nullptr;  // null: one thread turns it
 };
 
 }  // namespace coracle::internals

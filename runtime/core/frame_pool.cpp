@@ -7,11 +7,15 @@
 
 namespace coracle::internals {
 
-constinit thread_local FramePool FramePool::current_;
+constinit thread_local FramePool FramePool::own_;
+constinit const FramePool FramePool::none_;
+// Nobody writes there: it has no frames to give, and takes none back.
+constinit thread_local FramePool* FramePool::current_ = const_cast<FramePool*>(&none_);
 
 // A slab is cut piece by piece: what no class has needed yet is memory that nobody has touched.
-void FramePool::refill(std::size_t index) {
-  FramePool& pool = current_;
+void* FramePool::refill(std::size_t index) {
+  if (current_ == &none_) current_ = &own_;
+  FramePool& pool = *current_;
   const std::size_t frame_bytes = bytes_of(index);
   if (pool.uncarved_ < frame_bytes) {
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, kSlabBytes));
@@ -25,13 +29,15 @@ void FramePool::refill(std::size_t index) {
   // The first to be taken is the one at the lowest address, so that pages are touched in their order.
   Node* head = pool.free_[index];
   for (std::size_t i = frames; i-- > 0;) head = new (at + i * frame_bytes) Node{head};
-  pool.free_[index] = head;
+  pool.free_[index] = head->next;
   pool.carved_ += frames;
   pool.uncarved_ -= frames * frame_bytes;
+  return head;
 }
 
 void FramePool::trim() noexcept {
-  FramePool& pool = current_;
+  if (current_ != &own_) return;  // none, or one that threads share, which may hold frames of theirs
+  FramePool& pool = own_;
   std::size_t free_count = 0;  // counted here, once, rather than at each frame's birth and death
   for (const Node* node : pool.free_)
     for (; node != nullptr; node = node->next) ++free_count;

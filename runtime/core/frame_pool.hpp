@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CORACLE_PLAIN_FRAMES 1
@@ -18,32 +19,39 @@
 
 namespace coracle::internals {
 
-/// Frames of the calling thread. A loop has one thread, so the pool of the thread is the pool of its loop (in `sim` and
-/// in tests several loops of one thread share it). A frame must be released by the thread that allocated it.
+/// Each thread has one. A loop has one thread, so the pool of the thread is the pool of its loop (in `sim` and in tests
+/// several loops of one thread share it). Threads that turn one loop in turns use a pool of that loop's meanwhile. A
+/// frame must be released while the pool is in use that has given it.
 class FramePool {
  public:
+  /// A pool beside those of threads.
+  constexpr FramePool() = default;
+
   static void* allocate(std::size_t bytes) {
     if (CORACLE_PLAIN_FRAMES || bytes > kLargest) return ::operator new(bytes);
-    FramePool& pool = current_;
-    Node*& head = pool.free_[index_of(bytes)];
-    if (head == nullptr) [[unlikely]]
-      refill(index_of(bytes));
-    Node* node = head;
-    head = node->next;
+    FramePool& pool = *current_;
+    Node* const node = pool.free_[index_of(bytes)];
+    if (node == nullptr) [[unlikely]]
+      return refill(index_of(bytes));
+    pool.free_[index_of(bytes)] = node->next;
     return node;
   }
 
   static void release(void* frame, std::size_t bytes) noexcept {
     if (CORACLE_PLAIN_FRAMES || bytes > kLargest) return ::operator delete(frame);
-    FramePool& pool = current_;
+    FramePool& pool = *current_;
     pool.free_[index_of(bytes)] = new (frame) Node{pool.free_[index_of(bytes)]};
   }
 
-  /// Gives all memory of the calling thread's pool back, if no frame lives in it. Called when a loop ends.
+  /// Gives all memory of the calling thread's own pool back, if it is in use and no frame lives in it. Called when a
+  /// loop ends.
   static void trim() noexcept;
 
-  /// Bytes that the calling thread's pool has taken from the system so far.
-  static std::size_t reserved_bytes() noexcept { return current_.reserved_bytes_; }
+  /// Bytes that the pool in use has taken from the system so far.
+  static std::size_t reserved_bytes() noexcept { return current_->reserved_bytes_; }
+
+  /// From now on the calling thread uses `pool`, which nobody else may use meanwhile. Gives the one that it has used.
+  static FramePool* use(FramePool* pool) noexcept { return std::exchange(current_, pool); }
 
  private:
   struct Node {
@@ -70,7 +78,8 @@ class FramePool {
   static constexpr std::size_t bytes_of(std::size_t index) {
     return index <= kFine / kGrain ? index * kGrain : (index - kFirstCoarse) * kCoarseGrain;
   }
-  static void refill(std::size_t index);
+  /// Makes room for frames of that size in the pool in use; gives one.
+  static void* refill(std::size_t index);
 
   std::array<Node*, kClasses> free_{};
   Slab* slabs_ = nullptr;
@@ -79,7 +88,11 @@ class FramePool {
   std::size_t carved_ = 0;  // frames that the slabs were cut into: those in free_, and the live ones
 
   // Trivially destructible on purpose: access then needs no initialisation guard.
-  static constinit thread_local FramePool current_;
+  static constinit thread_local FramePool own_;
+  /// Of a thread that has had no frame yet: one that never has any, until refill() has put the thread's own in its
+  /// place.
+  static const FramePool none_;
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local FramePool* current_;
 };
 
 }  // namespace coracle::internals

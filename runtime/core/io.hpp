@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/core/doorbell.hpp"
+#include "runtime/core/loop_gate.hpp"
 #include "runtime/core/scheduler.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/core/std_parts.hpp"
@@ -138,7 +139,8 @@ IoSupport probe_io();
 std::unique_ptr<Io> make_io(Doorbell& doorbell);
 /// Each by itself; make_uring_io returns null where io_uring is refused.
 std::unique_ptr<Io> make_uring_io(Doorbell& doorbell);
-std::unique_ptr<Io> make_epoll_io(Doorbell& doorbell);
+/// `gate`: of a loop that several threads turn; null otherwise.
+std::unique_ptr<Io> make_epoll_io(Doorbell& doorbell, LoopGate* gate = nullptr);
 /// Opens and closes a ring: 0, or the errno of the refusal.
 int try_io_uring() noexcept;
 

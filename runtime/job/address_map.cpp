@@ -23,11 +23,11 @@ std::error_code AddressMap::check(const RemoteAddress& place, std::size_t bytes)
   if (place.segment == RemoteAddress::kWholeMemory || !region_->is_local(place.rank)) return {};
   std::uint64_t room = segment_bytes_;
   if (place.segment != RemoteAddress::kOwnSegment) {
-    const std::uint32_t index = ExposedMemory::index_of(place.segment);
-    if (index >= RankBlock::kExposedMax) return Errc::out_of_segment;
+    const ExposedMemory* const exposed = region_->exposed(place.rank, ExposedMemory::index_of(place.segment));
+    if (exposed == nullptr) return Errc::out_of_segment;
     // seq_cst: pairs with the release store of Rank::expose, which follows that of the address; and ordered behind the
     // mark of an ExposedAccess, for Rank::conceal.
-    const std::uint64_t word = region_->block(place.rank).exposed[index].word.load(std::memory_order_seq_cst);
+    const std::uint64_t word = exposed->word.load(std::memory_order_seq_cst);
     if (word >> ExposedMemory::kTimesShift != ExposedMemory::times_of(place.segment)) return Errc::out_of_segment;
     room = word & ExposedMemory::kBytesMask;
   }
@@ -43,8 +43,8 @@ std::uint64_t AddressMap::address_there(const RemoteAddress& place) const noexce
   if (place.segment == RemoteAddress::kOwnSegment)
     return reinterpret_cast<std::uint64_t>(segment_of(place.rank)) + (place.offset & SlabTags::kOffsetMask);
   // relaxed: check() has loaded the word behind it with acquire before.
-  const ExposedMemory& exposed = region_->block(place.rank).exposed[ExposedMemory::index_of(place.segment)];
-  return exposed.address.load(std::memory_order_relaxed) + place.offset;
+  const ExposedMemory* const exposed = region_->exposed(place.rank, ExposedMemory::index_of(place.segment));
+  return exposed->address.load(std::memory_order_relaxed) + place.offset;
 }
 
 std::byte* AddressMap::reach_rarely(const RemoteAddress& place, std::size_t bytes) const noexcept {

@@ -19,6 +19,7 @@
 #include "runtime/core/doorbell.hpp"
 #include "runtime/core/scheduler.hpp"
 #include "runtime/job/directory.hpp"
+#include "runtime/job/exposed_memory.hpp"
 
 namespace coracle::internals {
 
@@ -114,30 +115,6 @@ struct NodePart {
 /// survive: the rank's process has failed, and its peers on the node are to know.
 enum class RankPhase : std::uint32_t { starting, attached, finished, lost };
 
-/// Memory outside the segment that a rank has exposed; see Rank::expose.
-///
-/// A place in the table is used again and again. How many times goes with what names it, the segment of a
-/// RemoteAddress, so that one who still has an old name does not reach what is exposed there now.
-struct ExposedMemory {
-  static constexpr unsigned kTimesShift = 48;
-  static constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kTimesShift) - 1;
-
-  std::atomic<std::uint64_t> address{0};
-  /// Bytes (0: free), and above them how many times this place has been free again.
-  std::atomic<std::uint64_t> word{0};
-
-  static constexpr std::uint32_t segment(std::uint32_t index, std::uint64_t times) noexcept {
-    return (1 + index) | static_cast<std::uint32_t>(times & 0xffff) << kIndexBits;
-  }
-  /// Wraps around for what is no exposed memory's.
-  static constexpr std::uint32_t index_of(std::uint32_t segment) noexcept { return (segment & kIndexMask) - 1; }
-  static constexpr std::uint32_t times_of(std::uint32_t segment) noexcept { return segment >> kIndexBits; }
-
- private:
-  static constexpr unsigned kIndexBits = 8;
-  static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
-};
-
 /// One rank's part of the control area.
 struct alignas(4096) RankBlock {
   Doorbell doorbell;
@@ -156,15 +133,14 @@ struct alignas(4096) RankBlock {
   std::int32_t exit_status = 0;
   /// A listening TCP socket that the rank inherits from its launcher, for connections from other nodes; -1: none.
   std::int32_t listen_fd = -1;
-  static constexpr std::size_t kExposedMax = 128;
-  std::array<ExposedMemory, kExposedMax> exposed;
+  ExposedTable exposed;
   std::array<char, 5120> crash_text;
 };
 
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 12;
+  static constexpr std::uint32_t kVersion = 13;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -238,6 +214,11 @@ class JobRegion {
   }
   std::byte* segment(std::uint32_t rank) const noexcept {
     return base_ + header().segments_offset + local_index(rank) * shape().segment_bytes;
+  }
+
+  /// Exposed memory of a local rank, by its number there; null where there is none.
+  ExposedMemory* exposed(std::uint32_t rank, std::uint32_t index) const noexcept {
+    return block(rank).exposed.find(index, segment(rank));
   }
 
   // --- the directory: of all ranks and nodes ---

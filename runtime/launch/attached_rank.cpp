@@ -25,7 +25,7 @@ Task<> until_set(Event& event) {
 struct AttachedRank::State {
   explicit State(const Wiring& with) : wiring(with), launched_region(JobRegion::attach_from_environment()) {}
   void find_job();
-  void begin(const RankReporter& reporter);
+  void begin(const RankReporter& reporter, LoopGate* gate);
 
   const Wiring& wiring;
   const Diagnostics diagnostics;
@@ -61,8 +61,9 @@ void AttachedRank::State::find_job() {
   }
 }
 
-void AttachedRank::State::begin(const RankReporter& reporter) {
+void AttachedRank::State::begin(const RankReporter& reporter, LoopGate* gate) {
   self.emplace(*region, id, launched_region.has_value());
+  if (gate != nullptr) self->loop.share(*gate);
   self->watch.report_by(&reporter);
   const std::exception_ptr failure = self->connect(wiring);
   app.emplace([this, failure](Rank&) -> Task<> {
@@ -75,10 +76,10 @@ void AttachedRank::State::begin(const RankReporter& reporter) {
   std::rethrow_exception(failure);
 }
 
-AttachedRank::AttachedRank(const Wiring& wiring, const RankReporter& reporter)
+AttachedRank::AttachedRank(const Wiring& wiring, const RankReporter& reporter, LoopGate* gate)
     : state_(std::make_unique<State>(wiring)) {
   state_->find_job();
-  state_->begin(reporter);
+  state_->begin(reporter, gate);
 }
 
 AttachedRank::~AttachedRank() = default;
@@ -91,6 +92,11 @@ std::uint32_t AttachedRank::program() const {
   const State& state = *state_;
   if (state.pmix) return state.pmix->program();
   return state.launched_region ? program_from_environment() : 0;
+}
+
+std::uint32_t AttachedRank::program_size() const {
+  const State& state = *state_;
+  return state.launched_region ? program_size_from_environment() : state.region->shape().size;
 }
 
 void AttachedRank::finish() {

@@ -17,13 +17,15 @@ namespace coracle::internals {
 namespace {
 
 constexpr std::string_view kProgram = "CORACLE_PROGRAM=";
+constexpr std::string_view kProgramSize = "CORACLE_PROGRAM_SIZE=";
 constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH=";
 
 /// Set for each rank; those of Open MPI too, by which scripts tell ranks apart.
-constexpr std::array<std::string_view, 10> kOwn{"CORACLE_JOB=",
+constexpr std::array<std::string_view, 11> kOwn{"CORACLE_JOB=",
                                                 "CORACLE_RANK=",
                                                 "CORACLE_SIZE=",
                                                 "CORACLE_PROGRAM=",
+                                                "CORACLE_PROGRAM_SIZE=",
                                                 "CORACLE_LIBRARIES=",
                                                 "OMPI_COMM_WORLD_RANK=",
                                                 "OMPI_COMM_WORLD_SIZE=",
@@ -97,6 +99,7 @@ std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t
   environment.push_back(fmt::format("CORACLE_RANK={}", rank));
   environment.push_back(fmt::format("CORACLE_SIZE={}", size));
   environment.push_back(fmt::format("{}{}", kProgram, program));
+  environment.push_back(fmt::format("{}{}", kProgramSize, options.programs[program].ranks));
   environment.push_back(fmt::format("OMPI_COMM_WORLD_RANK={}", rank));
   environment.push_back(fmt::format("OMPI_COMM_WORLD_SIZE={}", size));
   environment.push_back(fmt::format("OMPI_COMM_WORLD_LOCAL_RANK={}", rank - region.first_rank()));
@@ -106,10 +109,23 @@ std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t
   return environment;
 }
 
-std::uint32_t program_from_environment() noexcept {
-  const std::string name(kProgram.substr(0, kProgram.size() - 1));
-  const char* const variable = std::getenv(name.c_str());
-  return variable == nullptr ? 0 : static_cast<std::uint32_t>(std::strtoul(variable, nullptr, 10));
+namespace {
+
+/// `variable`: with its '='.
+std::uint32_t number_of(std::string_view variable) {
+  const std::string name(variable.substr(0, variable.size() - 1));
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? 0 : static_cast<std::uint32_t>(std::strtoul(value, nullptr, 10));
+}
+
+}  // namespace
+
+std::uint32_t program_from_environment() {
+  return number_of(kProgram);
+}
+
+std::uint32_t program_size_from_environment() {
+  return number_of(kProgramSize);
 }
 
 }  // namespace coracle::internals

@@ -20,7 +20,9 @@ std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t
                                           const std::string& folders);
 
 /// In a rank that a launcher has started: which of the job's programs it runs.
-std::uint32_t program_from_environment() noexcept;
+std::uint32_t program_from_environment();
+/// How many ranks run that.
+std::uint32_t program_size_from_environment();
 
 /// For a process that no launcher of ours has started. Throws unsupported if another has, as one of several: each would
 /// take itself for the whole job.

@@ -22,6 +22,7 @@ class OwnSegment {
   OwnSegment& operator=(const OwnSegment&) = delete;
 
   std::byte* begin() const noexcept { return begin_; }
+  SegmentHeap& heap() noexcept { return *heap_; }
   /// `count` value-initialised elements. Throws Error (segment_full).
   template <class T>
   Slab<T> allocate(std::size_t count) {

@@ -12,6 +12,7 @@
 #include "runtime/job/exposed_access.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/rank/app.hpp"
+#include "runtime/rank/exposed_places.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -65,27 +66,11 @@ std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
     throw Error(Errc::bad_input, fmt::format("rank {} was to expose {} bytes at {}, more than there can be; see where "
                                              "their number comes from",
                                              id(), bytes, address));
-  auto& exposed = region_.block(id()).exposed;
-  for (std::uint32_t i = 0; i < exposed.size(); ++i) {
-    const std::uint64_t before = exposed[i].word.load(std::memory_order_relaxed);  // written by this rank only
-    if ((before & ExposedMemory::kBytesMask) != 0) continue;
-    exposed[i].address.store(begin, std::memory_order_relaxed);
-    // release: pairs with the acquire load in AddressMap::check.
-    exposed[i].word.store(before | std::max<std::size_t>(bytes, 1), std::memory_order_release);
-    return ExposedMemory::segment(i, before >> ExposedMemory::kTimesShift);
-  }
-  throw Error(
-      std::make_error_code(std::errc::no_buffer_space),
-      fmt::format("rank {} exposes {} pieces of memory already, which is the most; release some, or allocate from "
-                  "the segment",
-                  id(), exposed.size()));
+  return core_.exposed_places().add(begin, bytes);
 }
 
 void Rank::conceal(std::uint32_t segment) noexcept {
-  const std::uint64_t times = ExposedMemory::times_of(segment) + 1;
-  // seq_cst: whoever marks its access after the look below finds the memory withdrawn.
-  region_.block(id()).exposed[ExposedMemory::index_of(segment)].word.store(times << ExposedMemory::kTimesShift,
-                                                                           std::memory_order_seq_cst);
+  core_.exposed_places().remove(segment);
   if (placement() != Placement::sim) ExposedAccess::wait_for_others(region_, id());  // there one runs at a time
 }
 

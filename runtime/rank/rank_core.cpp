@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/rank/exposed_places.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/read_exposures.hpp"
@@ -16,6 +18,7 @@ namespace coracle::internals {
 struct RankCore::Rarely {
   FlagWaits flag_waits;
   ReadExposures read_exposures;
+  std::optional<ExposedPlaces> exposed_places;  // made at first use
 };
 
 RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventLoop& loop)
@@ -29,7 +32,7 @@ RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventL
       peers_(id),
       signal_waits_(loop, peers_),
       own_segment_(region, id),
-      rarely_(new Rarely{FlagWaits(loop, peers_), {}}),
+      rarely_(new Rarely{FlagWaits(loop, peers_), {}, {}}),
       flag_waits_(&rarely_->flag_waits) {
   const Placement placement = region.shape().placement;
   if (placement == Placement::sim) flag_waits_->always_announce();
@@ -55,6 +58,12 @@ void RankCore::wake(std::uint32_t rank) noexcept {
 void RankCore::set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) {
   addresses_ = AddressMap(region_, by_load_store, shares_memory);
   routes_.set_local(std::move(transport));
+}
+
+ExposedPlaces& RankCore::exposed_places() noexcept {
+  std::optional<ExposedPlaces>& places = rarely_->exposed_places;
+  if (!places) places.emplace(region_.block(id_).exposed, own_segment_.begin(), own_segment_.heap());
+  return *places;
 }
 
 void RankCore::submit_remotely(Operation& operation) noexcept {

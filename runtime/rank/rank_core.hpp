@@ -17,6 +17,7 @@
 
 namespace coracle::internals {
 
+class ExposedPlaces;
 class FlagWaits;
 class JobRegion;
 class LayoutMover;
@@ -64,6 +65,8 @@ class RankCore {
     header.handler.as<Handler>()(rank_, message);  // checked by the sender, which runs the same program
   }
 
+  /// What this rank has exposed beside its segment.
+  ExposedPlaces& exposed_places() noexcept;
   /// The team of all ranks.
   TeamCore& world() const noexcept { return *world_; }
   void set_world(TeamCore& world) noexcept { world_ = &world; }

@@ -125,10 +125,24 @@ void TeamCore::break_by(const Loss& loss) {
   }
 }
 
+namespace {
+
+/// Those that ranks leave in an identity, whose last bit is 0.
+int count_bits_of(std::uint32_t ranks) noexcept {
+  return 31 - static_cast<int>(std::bit_width(ranks - 1));
+}
+
+}  // namespace
+
+Teams::Origin Teams::origin_of(std::uint32_t identity) const noexcept {
+  const int count_bits = count_bits_of(rank_.size());
+  return {identity >> 1 >> count_bits, identity >> 1 & ((std::uint32_t{1} << count_bits) - 1)};
+}
+
 std::uint32_t Teams::new_identity() {
   // Even, since odd ones are of layers' own messages; 0 is the world's. By the rank it differs from any that another
   // one makes, by the count, which has all bits that ranks leave, from those that this one has made.
-  const int count_bits = 31 - static_cast<int>(std::bit_width(rank_.size() - 1));
+  const int count_bits = count_bits_of(rank_.size());
   const std::uint32_t counts = std::uint32_t{1} << count_bits;
   for (std::uint32_t attempt = 0; attempt < counts; ++attempt) {
     count_ = (count_ + 1) % counts;

@@ -149,6 +149,12 @@ class Teams {
 
   /// For a new team whose first member is this rank: of no other team, also of none that other ranks make.
   std::uint32_t new_identity();
+  /// What it is made of, for people: the first member's rank, and how many it had been given before.
+  struct Origin {
+    std::uint32_t rank;
+    std::uint32_t count;
+  };
+  Origin origin_of(std::uint32_t identity) const noexcept;
 
   /// Keeps memory as long as this rank lives: members that have failed may still reach for it.
   void keep_for_good(Slab<std::byte> memory) { kept_for_good_.push_back(std::move(memory)); }

@@ -44,6 +44,36 @@ Task<> transfers_of_exposed_memory(Rank& self) {
   CHECK_HERE(outside[49] == self.id());
 }
 
+/// More than the table has room for at first; most go and come again meanwhile.
+Task<> many_exposed_memories(Rank& self) {
+  constexpr std::size_t kCount = 1000;
+  std::vector<std::uint64_t> outside(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) outside[i] = self.id() * kCount + i;
+  std::vector<Exposed<std::uint64_t>> exposed;
+  std::vector<Remote<std::uint64_t>> own;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    exposed.push_back(self.expose(std::span(outside).subspan(i, 1)));
+    own.push_back(exposed.back().remote());
+  }
+  auto places = co_await self.world().gather_all(std::span<const Remote<std::uint64_t>>(own));
+  const std::size_t first = left_of(self) * kCount;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{127}, std::size_t{128}, std::size_t{255}, std::size_t{256},
+                              std::size_t{511}, std::size_t{512}, kCount - 1}) {
+    std::uint64_t value = 0;
+    co_await self.get(places[first + i], std::span(&value, 1));
+    CHECK_HERE(value == first + i);
+  }
+  co_await self.world().barrier();
+  exposed.clear();
+  co_await self.world().barrier();
+  const Exposed<std::uint64_t> again = self.expose(std::span(outside));
+  co_await self.world().barrier();
+  std::uint64_t value = 0;
+  const auto result = co_await as_result(self.get(places[first + 300], std::span(&value, 1)));
+  CHECK_HERE(!result);
+  co_await self.world().barrier();
+}
+
 }  // namespace
 
 Task<> transfers(Rank& self) {
@@ -73,6 +103,7 @@ Task<> transfers(Rank& self) {
   CHECK_HERE(back == 77 + self.id());
   co_await self.world().barrier();
   co_await transfers_of_exposed_memory(self);
+  co_await many_exposed_memories(self);
 }
 
 Task<> handles(Rank& self) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs wrong programs of MPI, and reads what they are told: the function, the communicator, the values, the place.
 
-wrong_programs.py CORACLE PLACEMENT WRONG_CALLS WRONG_ENDS HANGS"""
+wrong_programs.py CORACLE PLACEMENT WRONG_CALLS WRONG_ENDS HANGS [WRONG_MODULES]"""
 
 import re
 import subprocess
@@ -35,6 +35,10 @@ WRONG_ENDS = {
     "crash": (139, [r"rank 1 \(pid \d+\) was killed by SIGSEGV", r"stay_or_go at \S*wrong_ends.c:\d+"]),
     "collectives": (15, [r"rank \d has called (MPI_Bcast of 96|MPI_Reduce of 64) bytes, root 0 \(wrong_ends.c:\d+\), and "
                          r"rank \d (MPI_Bcast of 96|MPI_Reduce of 64) bytes, root 0 \(wrong_ends.c:\d+\)"]),
+    "single": (16, [r"rank 1: MPI_Barrier: another thread than .* MPI_Init calls it, .*asked for MPI_THREAD_SINGLE .*given that: "
+                    r"let it call MPI_Init_thread with MPI_THREAD_MULTIPLE", r"call_barrier at \S*wrong_ends.c:\d+"]),
+    "funneled": (16, [r"rank 1: MPI_Barrier: another thread than .* MPI_Init calls it, .*asked for MPI_THREAD_FUNNELED"]),
+    "finalize": (16, [r"rank 1: MPI_Finalize: another thread than the one that called MPI_Init calls it"]),
     "pending": (18, [r"MPI_Finalize: a send or collective has not been completed \(.* rank 0\): wait for all requests"]),
 }
 HANGS = {
@@ -50,13 +54,18 @@ HANGS = {
         r"rank 2: in MPI_Allreduce on ocean, for \d+\.\d+ s\n",
         r"rank 3: in no function of MPI\n"]),
     "long-messages": (124, [
-        r"rank 0: in MPI_Ssend to rank 1 \(rank 2 of MPI_COMM_WORLD\), tag 2, on communicator \d+ of 2 processes, for ",
-        r"rank 1: in MPI_Probe from any rank, tag 9, on communicator \d+ of 2 processes, for ",
-        r"rank 2: in MPI_Sendrecv from rank 0, tag 5, on communicator \d+ of 2 processes, for ",
-        r"rank 3: in MPI_Barrier on communicator \d+ of 2 processes, for "]),
+        r"rank 0: in MPI_Ssend to rank 1 \(rank 2 of MPI_COMM_WORLD\), tag 2, on communicator \d+\.\d+ of 2 processes, for ",
+        r"rank 1: in MPI_Probe from any rank, tag 9, on communicator \d+\.\d+ of 2 processes, for ",
+        r"rank 2: in MPI_Sendrecv from rank 0, tag 5, on communicator \d+\.\d+ of 2 processes, for ",
+        r"rank 3: in MPI_Barrier on communicator \d+\.\d+ of 2 processes, for "]),
     "end": (124, [
         r"rank 0: in MPI_Finalize, until all ranks have called it, for \d+\.\d+ s\n(  .*\n)*    main at \S*hangs.c:\d+",
         r"rank 1: in MPI_Wait for a receive from rank 0, tag 6, on ocean, for \d+\.\d+ s\n"]),
+}
+# By the module mpi_f08, whose library calls ours.
+WRONG_MODULES = {
+    "": (15, [r"MPI_Bcast of 48 bytes, root 0 \(wrong_modules.f90:9\)",
+              r"MPI_Allreduce of 48 bytes.* \(wrong_modules.f90:10\)"]),
 }
 
 
@@ -71,10 +80,11 @@ def check(words, status, patterns):
 
 
 def main():
-    coracle, placement, wrong_calls, wrong_ends, hangs = sys.argv[1:]
+    coracle, placement, wrong_calls, wrong_ends, hangs, *wrong_modules = sys.argv[1:]
     good = True
     for program, ranks, limit, cases in ((wrong_calls, 2, "60s", WRONG_CALLS), (wrong_ends, 2, "60s", WRONG_ENDS),
-                                         (hangs, 4, "3s", HANGS)):
+                                         (hangs, 4, "3s", HANGS),
+                                         *((program, 2, "60s", WRONG_MODULES) for program in wrong_modules)):
         for argument, (status, patterns) in cases.items():
             words = [coracle, "run", "-n", str(ranks), "--place", placement, "--timeout", limit, program, argument]
             good = check(words, status, patterns) and good

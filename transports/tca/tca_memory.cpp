@@ -32,13 +32,12 @@ bool TcaMemory::is_in_segment(const std::byte* begin, std::size_t bytes) const n
 
 bool TcaMemory::is_there(std::uint32_t segment, const std::byte* begin, std::uint64_t bytes) const noexcept {
   if (segment == RemoteAddress::kOwnSegment || segment == RemoteAddress::kWholeMemory) return true;
-  const std::uint32_t index = ExposedMemory::index_of(segment);
-  if (index >= RankBlock::kExposedMax) return false;
-  const ExposedMemory& exposed = region_.block(rank_).exposed[index];
-  const std::uint64_t word = exposed.word.load(std::memory_order_relaxed);  // written by this rank only
+  const ExposedMemory* const exposed = region_.exposed(rank_, ExposedMemory::index_of(segment));
+  if (exposed == nullptr) return false;
+  const std::uint64_t word = exposed->word.load(std::memory_order_relaxed);  // written by this rank only
   if (word >> ExposedMemory::kTimesShift != ExposedMemory::times_of(segment)) return false;
   const std::uint64_t room = word & ExposedMemory::kBytesMask;
-  const auto* first = reinterpret_cast<const std::byte*>(exposed.address.load(std::memory_order_relaxed));
+  const auto* first = reinterpret_cast<const std::byte*>(exposed->address.load(std::memory_order_relaxed));
   return begin >= first && bytes <= room && begin <= first + (room - bytes);
 }
 

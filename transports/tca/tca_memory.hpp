@@ -52,11 +52,11 @@ class RegisteredMemory {
     return region_.first_rank() + static_cast<std::uint32_t>(static_cast<std::uint64_t>(place - first) / bytes);
   }
   bool is_exposed(std::uint32_t rank, const std::byte* begin, std::size_t bytes) const noexcept {
-    for (const ExposedMemory& exposed : region_.block(rank).exposed) {
+    for (std::uint32_t index = 0; const ExposedMemory* const exposed = region_.exposed(rank, index); ++index) {
       // seq_cst: as in AddressMap::check().
-      const std::uint64_t room = exposed.word.load(std::memory_order_seq_cst) & ExposedMemory::kBytesMask;
+      const std::uint64_t room = exposed->word.load(std::memory_order_seq_cst) & ExposedMemory::kBytesMask;
       if (room == 0) continue;
-      const auto* first = reinterpret_cast<const std::byte*>(exposed.address.load(std::memory_order_relaxed));
+      const auto* first = reinterpret_cast<const std::byte*>(exposed->address.load(std::memory_order_relaxed));
       if (begin >= first && bytes <= room && begin + bytes <= first + room) return true;
     }
     return false;

@@ -53,8 +53,12 @@ void CallReporter::report(internals::SignalText& text, int rank, const void* con
   const ProgramStack stack(context);
   text.add("rank {}: ", rank);
   add_headline(text, stack.function());
-  if (!stack.is_inside_library() && progress_ != nullptr) {
+  const CallLock* const lock = progress_ != nullptr ? progress_->lock() : nullptr;
+  if (lock != nullptr && lock->is_taken_elsewhere()) {
+    text.add("  another thread is in a function of MPI: what this rank awaits can't be told\n");
+  } else if (!stack.is_inside_library() && progress_ != nullptr) {
     add_waits(text);
+    if (lock != nullptr) add_waits_of_others(text, *lock);
     add_unreceived(text);
   }
   stack.add_frames(text);
@@ -79,6 +83,15 @@ void CallReporter::add_waits(internals::SignalText& text) const noexcept {
   note->add_lines(text);
   PeersAwaited peers(text);
   if (note->is_told_by_waits()) progress_->visit(peers);
+}
+
+void CallReporter::add_waits_of_others(internals::SignalText& text, const CallLock& lock) const noexcept {
+  lock.show_others([&text](const CallNote& note) {
+    text.add("  another thread waits");
+    note.add_brief(text);
+    text.add("\n");
+    note.add_lines(text);
+  });
 }
 
 void CallReporter::add_unreceived(internals::SignalText& text) const noexcept {

@@ -11,6 +11,7 @@ class Rank;
 
 namespace coracle::mpi {
 
+class CallLock;
 class Progress;
 
 class CallReporter final : public internals::RankReporter {
@@ -22,6 +23,7 @@ class CallReporter final : public internals::RankReporter {
  private:
   void add_headline(internals::SignalText& text, const char* function) const noexcept;
   void add_waits(internals::SignalText& text) const noexcept;
+  void add_waits_of_others(internals::SignalText& text, const CallLock& lock) const noexcept;
   void add_unreceived(internals::SignalText& text) const noexcept;
 
   internals::Rank* rank_ = nullptr;

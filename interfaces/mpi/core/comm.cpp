@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/messages/send_recv.hpp"
+#include "runtime/rank/rank.hpp"
 
 namespace coracle::mpi {
 
@@ -40,12 +41,10 @@ void Comm::end_all() noexcept {
 }
 
 void Comm::add_label(internals::SignalText& text) const noexcept {
-  if (!name.empty())
-    text.add("{}", std::string_view(name));
-  else if (team_ != nullptr)
-    text.add("communicator {} of {} processes", team_->core().identity(), size_);
-  else
-    text.add("a communicator of {} processes in the making", size_);
+  if (!name.empty()) return text.add("{}", std::string_view(name));
+  if (team_ == nullptr) return text.add("a communicator of {} processes in the making", size_);
+  const auto [rank, count] = team_->rank().local<internals::Teams>().origin_of(team_->core().identity());
+  text.add("communicator {}.{} of {} processes", rank, count, size_);
 }
 
 std::string Comm::label() const {
@@ -59,6 +58,10 @@ const Comm* Comm::of_team(std::uint32_t identity) noexcept {
   const Comm* comm = first_;
   while (comm != nullptr && (comm->team_ == nullptr || comm->team_->core().identity() != identity)) comm = comm->next_;
   return comm;
+}
+
+void Comm::refuse_unmade() {
+  raise(ErrorClass::comm, "the communicator is still being made: wait for MPI_Comm_idup's request first");
 }
 
 void Comm::refuse_rank(int rank, const char* what) const {

@@ -30,7 +30,12 @@ class Comm final : public Object {
   /// At the end of the world: all communicators that there still are lose their teams. Only freeing them is left.
   static void end_all() noexcept;
 
-  internals::Team& team() const noexcept { return *team_; }
+  /// Throws MpiError (comm) where it is still being made.
+  internals::Team& team() const {
+    if (team_ == nullptr) [[unlikely]]
+      refuse_unmade();
+    return *team_;
+  }
   /// Not yet where MPI_Comm_idup is under way.
   bool has_team() const noexcept { return team_ != nullptr; }
   int rank() const noexcept { return rank_; }
@@ -49,7 +54,8 @@ class Comm final : public Object {
   internals::Task<> receive_internal(internals::MessageTarget target, int from, std::uint32_t tag);
   /// A number that all members' calls in the same order give alike: for tags of collectives made of messages.
   std::uint32_t next_internal_tag() noexcept { return internal_tag_++; }
-  /// Its name; without one, its size and a number, the same at all members.
+  /// Its name; without one, its size and a number, the same at all members: the first one's rank in MPI_COMM_WORLD, and
+  /// which of those that began there it is.
   std::string label() const override;
   /// The same; for signal handlers.
   void add_label(internals::SignalText& text) const noexcept;
@@ -65,6 +71,7 @@ class Comm final : public Object {
  private:
   ~Comm() override;
   void enter() noexcept;
+  [[noreturn]] static void refuse_unmade();
   [[noreturn]] void refuse_rank(int rank, const char* what) const;
 
   // All that there are, in a list.

@@ -24,6 +24,7 @@ class GeneralizedRequest final : public Request {
   void complete() noexcept { done_ = true; }
   void let_go() noexcept override {}  // the program's query function is for whoever waits
   bool is_done() const noexcept override { return done_; }
+  bool is_awaited_at_end() const noexcept override { return false; }  // nobody completes it any more
   Status look() noexcept override;
   void cancel() override;
   void add_to(internals::SignalText& text) const noexcept override { text.add("a generalised request of the program"); }

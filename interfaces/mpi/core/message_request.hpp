@@ -58,6 +58,7 @@ class MessageRequest final : public Request {
                                          Datatype* datatype, Comm& comm);
 
   bool is_done() const noexcept override { return completion_ == nullptr || completion_->done(); }
+  bool is_awaited_at_end() const noexcept override { return !receives_; }
   Status look() noexcept override;
   void cancel() override;
   void add_to(internals::SignalText& text) const noexcept override;

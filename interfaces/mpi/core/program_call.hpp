@@ -6,7 +6,7 @@
 
 namespace coracle::mpi {
 
-/// Of this process. Functions are called from one thread.
+/// Of the thread that is in a function; where several may be, CallLock keeps each one's.
 extern internals::ProgramCall program_call;
 
 /// While an entry point of a collective runs. They nest where a coroutine that one resumes calls another.

@@ -7,9 +7,14 @@
 
 namespace coracle::mpi {
 
+void Progress::share(CallLock& lock) noexcept {
+  lock_ = &lock;
+  lock.begin(loop_, waiting_);
+}
+
 bool Progress::poll() {
   constexpr std::uint32_t kVainMax = 4;
-  if (loop_.turn()) {
+  if (turn()) {
     vain_polls_ = 0;
     return true;
   }
@@ -46,16 +51,18 @@ void Progress::visit_refused(internals::WaiterVisitor& visitor) const noexcept {
     if (each->is_refused()) each->visit(visitor);
 }
 
-std::size_t Progress::withdraw() {
+std::size_t Progress::refused() const noexcept {
   const auto left = std::ranges::count_if(completions_, [](const auto& each) { return each->is_refused(); });
-  if (left != 0) return static_cast<std::size_t>(left);
+  return static_cast<std::size_t>(left);
+}
+
+void Progress::withdraw() {
   for (const auto& each : completions_)
     if (!each->done()) each->cancel();
   const auto all_done = [this] {
     return std::ranges::all_of(completions_, [](const auto& each) { return each->done(); });
   };
   run_until<PlainNote>(all_done, ", until receives that nobody has answered are withdrawn");
-  return 0;
 }
 
 void Progress::end() noexcept {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "interfaces/mpi/core/call_lock.hpp"
 #include "interfaces/mpi/core/call_note.hpp"
 #include "runtime/core/completion.hpp"
 #include "runtime/core/event_loop.hpp"
@@ -16,15 +17,24 @@ namespace coracle::mpi {
 /// harmless, and programs leave some; of all else somebody may miss something.
 enum class AtFinalize : std::uint8_t { refused, withdrawn };
 
-/// Of one loop; its thread only.
+/// Of one loop; its thread only, or the one that holds the lock.
 class Progress {
  public:
   explicit Progress(internals::EventLoop& loop) noexcept : loop_(loop) {}
+  /// From now on several threads may call. The lock lives longer, and is this thread's just now.
+  void share(CallLock& lock) noexcept;
 
   /// Turns the loop, and sleeps between, until `done()`. Note(arguments...) tells hang reports what is awaited.
   template <class Note, class Predicate, class... Arguments>
   void run_until(Predicate done, const Arguments&... arguments) {
-    during<Note>([&] { loop_.run_until(done); }, arguments...);
+    during<Note>(
+        [&] {
+          if (lock_ == nullptr) [[likely]]
+            loop_.run_until(done);
+          else
+            lock_->wait_until(done);
+        },
+        arguments...);
   }
   /// The same around whatever waits in `action()`.
   template <class Note, class Action, class... Arguments>
@@ -38,7 +48,7 @@ class Progress {
   void note_quick_call() {
     constexpr std::uint32_t kBetweenTurns = 64;
     if (++quick_calls_ % kBetweenTurns == 0) [[unlikely]]
-      loop_.turn();
+      turn();
   }
   /// Lets the loop do what is there, once: for functions that look and don't wait. Where cores are shared a process
   /// that looks again and again gives its core away. False where there was nothing.
@@ -48,7 +58,7 @@ class Progress {
   template <class Predicate>
   void settle(Predicate done) {
     constexpr int kTurnsMax = 64;
-    for (int turn = 0; turn < kTurnsMax && !done() && loop_.turn(); ++turn) continue;
+    for (int turn = 0; turn < kTurnsMax && !done() && this->turn(); ++turn) continue;
   }
   /// Awaits an operation or a task; gives its value or throws its error. A Note is made only where it really waits.
   template <class Note, class Awaitable, class... Arguments>
@@ -64,8 +74,11 @@ class Progress {
     run_until<Note>([&completion] { return completion.done(); }, arguments...);
     give_completion(completion);
   }
-  /// The call that waits, of nested ones the innermost; null where none does. For signal handlers in the loop's thread.
-  const CallNote* waiting() const noexcept { return waiting_; }
+  /// The call of this thread that waits, of nested ones the innermost; null where none does. For signal handlers in the
+  /// thread that has made the world.
+  const CallNote* waiting() const noexcept { return lock_ == nullptr ? waiting_ : lock_->own_note(); }
+  /// Null where one thread calls.
+  CallLock* lock() const noexcept { return lock_; }
   /// Shows what the operations that are under way await. For signal handlers that have not interrupted this library.
   void visit(internals::WaiterVisitor& visitor) const noexcept;
   internals::EventLoop& loop() const noexcept { return loop_; }
@@ -101,15 +114,18 @@ class Progress {
   void note_end() noexcept { ++ends_; }
   /// Completions that have not been given back.
   std::size_t taken() const noexcept { return completions_.size() - free_completions_.size(); }
-  /// Withdraws what has begun, has not ended, and may be withdrawn; gives 0. Where there is more: how much, and then
-  /// nothing is withdrawn.
-  std::size_t withdraw();
+  /// How much has begun, has not ended, and may not be withdrawn.
+  std::size_t refused() const noexcept;
+  /// Withdraws all else that has begun and has not ended.
+  void withdraw();
   /// Shows what those await that may not be withdrawn.
   void visit_refused(internals::WaiterVisitor& visitor) const noexcept;
   /// Nothing may be under way.
   void end() noexcept;
 
  private:
+  bool turn() { return lock_ == nullptr ? loop_.turn() : lock_->turn(); }
+
   /// Hang reports see a note from its making to its end. Where a coroutine that the loop resumes calls a function that
   /// waits, calls nest.
   class Entered {
@@ -146,6 +162,7 @@ class Progress {
   std::vector<KeptCompletion*> free_completions_;
   std::uint32_t vain_polls_ = 0;
   const CallNote* waiting_ = nullptr;
+  CallLock* lock_ = nullptr;
   std::uint32_t quick_calls_ = 0;
 };
 

@@ -30,6 +30,9 @@ class Request : public Object {
   MpiError failure(int code) const { return {code, error_, Ref<Object>(comm_.get())}; }
   /// Of a persistent one that is inactive.
   void start();
+  /// Of one that the program has freed: whether MPI_Finalize waits for its end, since others may do so. What is not
+  /// waited for is withdrawn then.
+  virtual bool is_awaited_at_end() const noexcept { return true; }
   /// Asks it to end early.
   virtual void cancel() = 0;
   /// What it is: "a receive from rank 1, tag 7, on MPI_COMM_WORLD". For signal handlers, too.

@@ -219,7 +219,7 @@ void request_free(Request*& request) {
   if (request == nullptr) raise(ErrorClass::request, "the request is MPI_REQUEST_NULL, which can't be freed");
   if (!counts(request)) return free_handle(request);
   if (request->is_done()) {
-    request->end();
+    request->let_go();
     return free_handle(request);
   }
   world.adopt(*std::exchange(request, nullptr));

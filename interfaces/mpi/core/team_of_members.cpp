@@ -1,10 +1,12 @@
 // A team that its members make alone, by messages: MPI_Comm_create_group.
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "interfaces/mpi/core/comm_create.hpp"
 #include "interfaces/mpi/core/world.hpp"
+#include "runtime/core/combinators.hpp"
 #include "runtime/team/new_team.hpp"
 
 namespace coracle::mpi {
@@ -17,34 +19,38 @@ using internals::Task;
 using internals::Team;
 using internals::TeamProposal;
 
-/// The members' messages: a tree of two levels would do for thousands; groups of MPI_Comm_create_group are small.
+/// The members' messages.
 class Members {
  public:
   /// Tags of the library's own, apart from those of its collectives.
   Members(Ref<Comm> comm, Ref<Group> group, std::uint32_t tag)
       : comm_(std::move(comm)), group_(std::move(group)), tag_(tag | kTags) {}
 
-  /// Gives what every member proposes. All tell the first, which tells all.
+  /// Gives what every member proposes. Each learns from members that are 1, 2, 4, ... places behind it what these have
+  /// learned so far: after the logarithm of their number steps it knows all (Bruck et al. 1997).
   Task<std::vector<TeamProposal>> exchange(TeamProposal mine) {
-    std::vector<TeamProposal> all(group_->members().size());
-    if (place(0) != comm_->rank()) {
-      co_await comm_->send_internal(MessageSource(std::as_bytes(std::span(&mine, 1))), place(0), tag_);
-      co_await comm_->receive_internal(MessageTarget(std::as_writable_bytes(std::span(all))), place(0), tag_);
-      co_return all;
+    const std::size_t size = group_->members().size();
+    const auto self = static_cast<std::size_t>(group_->place_of(World::get().rank().id()));
+    std::vector<TeamProposal> behind(size);  // of the members behind this one, which is the first
+    behind.front() = mine;
+    for (std::size_t known = 1; known < size; known *= 2) {
+      const std::size_t count = std::min(known, size - known);
+      const std::span<const TeamProposal> told(behind.data(), count);
+      const std::span<TeamProposal> learned(behind.data() + known, count);
+      co_await internals::when_all(
+          comm_->send_internal(MessageSource(std::as_bytes(told)), place((self + size - known) % size), tag_),
+          comm_->receive_internal(MessageTarget(std::as_writable_bytes(learned)), place((self + known) % size), tag_));
     }
-    all.front() = mine;
-    for (int member = 1; member < group_->size(); ++member) {
-      const std::span<TeamProposal> told(&all[static_cast<std::size_t>(member)], 1);
-      co_await comm_->receive_internal(MessageTarget(std::as_writable_bytes(told)), place(member), tag_);
-    }
-    for (int member = 1; member < group_->size(); ++member)
-      co_await comm_->send_internal(MessageSource(std::as_bytes(std::span(all))), place(member), tag_);
+    std::vector<TeamProposal> all(size);
+    for (std::size_t i = 0; i < size; ++i) all[(self + i) % size] = behind[i];
     co_return all;
   }
 
  private:
   static constexpr std::uint32_t kTags = 0x80000000U;
-  int place(int member) const noexcept { return comm_->group().place_of(group_->member(member)); }
+  int place(std::size_t member) const noexcept {
+    return comm_->group().place_of(group_->member(static_cast<int>(member)));
+  }
 
   Ref<Comm> comm_;
   Ref<Group> group_;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "collectives/collectives.hpp"
@@ -24,6 +25,17 @@ namespace coracle::mpi {
 namespace {
 
 using internals::Team;
+
+std::thread::id main_thread;
+
+/// Where a rank is lost, who has called MPI_Finalize is told later.
+internals::Task<> caught_barrier(Team& team) {
+  try {
+    co_await team.barrier();
+  } catch (const internals::Error&) {
+    co_return;
+  }
+}
 
 constexpr internals::Wiring kWiring{
     .inbox_bytes = internals::transport_inbox_bytes,
@@ -57,19 +69,22 @@ Comm* predefined_comm(std::shared_ptr<Team> team, const char* name) {
 
 World* World::world_ = nullptr;
 bool World::was_there_ = false;
+CallLock* World::lock_ = nullptr;
+constinit thread_local World* World::own_ = nullptr;
 
-World::World(ThreadLevel provided)
+World::World(ThreadLevel provided, CallLock* lock)
     : provided_(provided),
-      attached_(std::make_unique<internals::AttachedRank>(kWiring, reporter_)),
+      attached_(std::make_unique<internals::AttachedRank>(kWiring, reporter_, lock)),
       rank_(attached_->rank()),
       progress_(rank_.loop()),
       buffered_sends_(std::make_unique<BufferedSends>(progress_)) {
+  if (lock != nullptr) progress_.share(*lock);
   reporter_.begin(rank_, progress_);
   rank_.local<internals::CollectiveWatchdog>().use_program_call(program_call);
   this_process().rank = rank_.id();
   set_predefined_attribute(kUniverseSize, AttributeValue::of_number(static_cast<int>(rank_.size())));
   set_predefined_attribute(kAppNumber, AttributeValue::of_number(static_cast<int>(attached_->program())));
-  describe_environment(program_arguments(), static_cast<int>(rank_.size()), provided);
+  describe_environment(program_arguments(), static_cast<int>(attached_->program_size()), provided);
   make_comms();
 }
 
@@ -89,17 +104,61 @@ void World::refuse() {
 void World::init(ThreadLevel wanted) {
   if (world_ != nullptr) raise(ErrorClass::other, "MPI_Init is called a second time");
   if (was_there_) raise(ErrorClass::other, "MPI_Init is called after MPI_Finalize: MPI can't begin again");
-  world_ = new World(std::min(wanted, ThreadLevel::funneled));
+  main_thread = std::this_thread::get_id();
+  if (wanted < ThreadLevel::serialized) {
+    world_ = own_ = new World(wanted, nullptr);
+  } else {
+    lock_ = new CallLock;  // for good: other threads may be about to leave it when the world has ended
+    lock_->enter();
+    world_ = new World(wanted, lock_);
+    lock_->leave();
+  }
   was_there_ = true;
+}
+
+bool World::is_main_thread() noexcept {
+  return main_thread == std::this_thread::get_id();
+}
+
+CallLock* World::enter(void (*refuse)()) {
+  if (world_ == nullptr) {
+    if (refuse != nullptr) refuse();
+    return nullptr;
+  }
+  if (lock_ == nullptr) world_->refuse_thread();
+  lock_->enter();
+  return lock_;
+}
+
+void World::refuse_thread() const {
+  raise(
+      ErrorClass::other,
+      "another thread than the one that called MPI_Init calls it, but the program has {}: let it call MPI_Init_thread "
+      "with MPI_THREAD_MULTIPLE, or set OMPI_MPI_THREAD_LEVEL=3 in its environment",
+      provided_ == ThreadLevel::single ? "asked for MPI_THREAD_SINGLE (as MPI_Init does), and was given that"
+                                       : "asked for MPI_THREAD_FUNNELED, and was given that");
 }
 
 void World::drain() {
   buffered_sends_->drain();
-  while (!orphans_.empty()) {
-    Request* const orphan = orphans_.front();
-    run_until<RequestsNote>([orphan] { return orphan->is_done(); }, std::span<Request* const>(&orphan, 1));
+  for (;;) {
     bury_orphans();
+    const auto awaited = std::ranges::find_if(orphans_, [](const Request* each) { return each->is_awaited_at_end(); });
+    if (awaited == orphans_.end()) return;
+    Request* const orphan = *awaited;
+    run_until<RequestsNote>([orphan] { return orphan->is_done(); }, std::span<Request* const>(&orphan, 1));
   }
+}
+
+/// Of receives that there are still, the program's or freed ones: their messages come until all ranks have got here.
+void World::withdraw_receives() {
+  constexpr const char* kNote = ", until all ranks have called it";
+  if (const std::size_t left = progress_.refused(); left != 0) refuse_to_end(left);
+  internals::Task<> meeting = caught_barrier(rank_.world());
+  progress_.wait<PlainNote>(meeting, kNote);
+  progress_.withdraw();
+  bury_orphans();
+  for (Request* const orphan : std::exchange(orphans_, {})) orphan->release();
 }
 
 namespace {
@@ -134,11 +193,13 @@ void World::refuse_to_end(std::size_t left) const {
 
 void World::finalize() {
   World& world = get();
+  if (!is_main_thread())
+    raise(ErrorClass::other, "another thread than the one that called MPI_Init calls it: MPI ends where it has begun");
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
-  if (const std::size_t left = world.progress_.withdraw(); left != 0) world.refuse_to_end(left);
-  world_ = nullptr;  // an error from here on has no communicator to be told to
+  world.withdraw_receives();
+  world_ = own_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();
     free_handle(*comm);
@@ -146,6 +207,7 @@ void World::finalize() {
   world.progress_.end();
   Comm::end_all();
   world.progress_.during<PlainNote>([&world] { world.attached_->finish(); }, ", until all ranks have called it");
+  if (lock_ != nullptr) lock_->end();
   delete &world;
 }
 

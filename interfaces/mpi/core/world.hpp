@@ -20,7 +20,8 @@ namespace coracle::mpi {
 class BufferedSends;
 class Request;
 
-/// One, from MPI_Init to MPI_Finalize. Only the thread that has made it may call (MPI_THREAD_FUNNELED).
+/// One, from MPI_Init to MPI_Finalize. Where less than MPI_THREAD_SERIALIZED is provided, only the thread that has made
+/// it may call; else those that hold its lock.
 class World {
  public:
   /// Throws MpiError (other) before MPI_Init and after MPI_Finalize, which says so.
@@ -36,6 +37,10 @@ class World {
   Comm& comm_self() const noexcept { return *comm_self_; }
   BufferedSends& buffered_sends() noexcept { return *buffered_sends_; }
   ThreadLevel provided() const noexcept { return provided_; }
+  /// Null where one thread may call.
+  static CallLock* lock() noexcept { return lock_; }
+  /// Whether this is the thread that has called MPI_Init.
+  static bool is_main_thread() noexcept;
 
   Progress& progress() noexcept { return progress_; }
   /// Lets the loop do what is there, once, and ends what nobody waits for. False where there was nothing.
@@ -63,15 +68,28 @@ class World {
   static bool was_there() noexcept { return was_there_; }
 
  private:
-  explicit World(ThreadLevel provided);
+  friend class ThreadCall;
+
+  World(ThreadLevel provided, CallLock* lock);
   ~World();
   [[noreturn]] static void refuse();
   void make_comms();
   void drain();
+  void withdraw_receives();
   [[noreturn]] void refuse_to_end(std::size_t left) const;
+
+  /// Takes the lock, and gives it. Where there is no world `refuse()` throws; without that it gives null. Throws
+  /// MpiError (other) where this thread may not call.
+  static CallLock* enter(void (*refuse)());
+  [[noreturn]] void refuse_thread() const;
 
   static World* world_;
   static bool was_there_;
+  static CallLock* lock_;  // null where one thread calls
+  /// In the thread that may call without a lock; null in all others. So one look tells whether there is a world, and
+  /// whether this thread may call. One load: libraries of MPI are there from the start, or small enough to be loaded
+  /// later.
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local World* own_;
   ThreadLevel provided_;
   CallReporter reporter_;
   std::unique_ptr<internals::AttachedRank> attached_;
@@ -85,7 +103,27 @@ class World {
   std::unique_ptr<BufferedSends> buffered_sends_;
 };
 
-/// MPI_Init_thread: makes the world; `provided` is at most MPI_THREAD_FUNNELED. Throws MpiError (other) where there is,
+/// While a function of MPI runs. They nest.
+class ThreadCall {
+ public:
+  /// Throws MpiError (other) where this thread may not call. `refuse` throws where there is no world; null: nobody
+  /// does.
+  explicit ThreadCall(void (*refuse)() = nullptr) {
+    if (World::own_ == nullptr) [[unlikely]]
+      lock_ = World::enter(refuse);
+  }
+  ~ThreadCall() {
+    if (lock_ != nullptr) [[unlikely]]
+      lock_->leave();
+  }
+  ThreadCall(const ThreadCall&) = delete;
+  ThreadCall& operator=(const ThreadCall&) = delete;
+
+ private:
+  CallLock* lock_ = nullptr;
+};
+
+/// MPI_Init_thread: makes the world, with the level that is wanted. Throws MpiError (other) where there is,
 /// or was, one already.
 void world_init(int thread_level, int& provided);
 /// MPI_Finalize.

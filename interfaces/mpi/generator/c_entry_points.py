@@ -165,9 +165,18 @@ def needs_order(function):
     return sorted(function.parameters, key=rank)
 
 
+# Those that need not look at all requests where one of the first is done.
+FOR_ANY = {"MPI_Waitany": "nullptr", "MPI_Testany": "flag"}
+
+
 def body(function):
     translations = {p.name: translation(p, function) for p in function.parameters}
-    lines = [] if function.early else ["check_running();"]
+    lines = ["const CallLockScope lock(World::lock());" if function.early else "const RunningCall call;"]
+    if function.is_collective:
+        lines.append(f"const ProgramCallScope noted(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));")
+    if function.name in FOR_ANY:
+        requests, length = next((p.name, p.length) for p in function.parameters if p.kind == "request")
+        lines.append(f"if (take_first_done({length}, {requests}, index, {FOR_ANY[function.name]}, status)) return kSuccess;")
     for p in needs_order(function):
         lines += translations[p.name].before
     arguments = ", ".join(translations[p.name].argument for p in function.parameters if translations[p.name].argument)
@@ -199,8 +208,6 @@ def definition(function):
     if refuses:
         parameters = ", ".join(c_types.c_type(p) for p in function.parameters)
     lines = refusal(function) if refuses else body(function)
-    if function.is_collective and not refuses:
-        lines.insert(0, f'const ProgramCallScope call(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));')
     return [f"int {function.p_name}({parameters}) {{", *(f"  {line}" for line in lines), "}", weak_twin(function)]
 
 

@@ -138,7 +138,7 @@ def step(p, function):
 
 def body(function):
     steps = [step(p, function) for p in function.parameters]
-    lines = ["const FortranCallScope scope(__builtin_return_address(0));"] if function.is_collective else []
+    lines = ["const FortranCallScope scope(program_site(__builtin_return_address(0), __builtin_dwarf_cfa()));"] if function.is_collective else []
     lines += [line for each in steps for line in each.before]
     arguments = ", ".join(each.argument for each in steps)
     after = [line for each in steps for line in each.after]

@@ -46,7 +46,8 @@ def text_of(what, folder):
     if what == "entry_points":
         return c_entry_points.declarations_text(functions)
     if what == "values":
-        return values.constants_text(table.read_constants(folder), table.read_substitutes(folder))
+        return values.constants_text(table.read_constants(folder), table.read_substitutes(folder),
+                                     table.read_header_constants(folder, "c"))
     objects, data = table.read_objects(folder)
     return {"objects": lambda: values.objects_text(objects, data),
             "object_declarations": lambda: values.object_declarations_text(objects)}[what]()

@@ -30,14 +30,21 @@ def class_tables(values, substitutes):
             "inline constexpr std::int8_t kClassFrom[] = {" + ", ".join(map(str, from_abi)) + "};"]
 
 
-def constants_text(constants, substitutes):
+def tool_errors_text(header_constants):
+    """MPI_T_ERR_INVALID_INDEX as kToolErrInvalidIndex."""
+    return [f"inline constexpr int kTool{name[6:].title().replace('_', '')} = {value};"
+            for name, value in header_constants if name.startswith("MPI_T_ERR_")]
+
+
+def constants_text(constants, substitutes, header_constants):
     lines = ["// Constants of Open MPI 4.1 and the core's, both ways, by the table of constants.", "#pragma once", "",
              "#include <cstdint>", "", '#include "interfaces/mpi/openmpi/translate.hpp"', "",
              "namespace coracle::mpi::openmpi {", ""]
     for family, values in constants.items():
         if family in table.ENUMERATIONS:
             lines += [*enumeration_text(family, values), ""]
-    lines += [pairs("kKeyvalValues", constants["keyval"]), "", *class_tables(constants["class"], substitutes), ""]
+    lines += [pairs("kKeyvalValues", constants["keyval"]), "", *class_tables(constants["class"], substitutes), "",
+              *tool_errors_text(header_constants), ""]
     return "\n".join([*lines, "}  // namespace coracle::mpi::openmpi", ""])
 
 

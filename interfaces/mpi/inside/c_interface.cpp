@@ -14,6 +14,7 @@ using MPI_Comm = struct ompi_communicator_t*;  // NOLINT(readability-identifier-
 #include <string_view>
 #include <utility>
 
+#include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/inside/handle_reader.hpp"
 #include "interfaces/mpi/inside/inside.hpp"
 #include "interfaces/mpi/inside/symmetric_memory.hpp"
@@ -58,6 +59,7 @@ int result_of(const std::error_code& code) noexcept {
 template <class Function>
 int run(Function function) noexcept {
   try {
+    const CallLockScope lock(World::lock());
     function();
     return CORACLE_OK;
   } catch (const Error& error) {

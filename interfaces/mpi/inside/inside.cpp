@@ -53,6 +53,7 @@ void set_handle_reader(const HandleReader& reader) noexcept {
 
 Comm& comm_of(const void* handle) {
   running_world();
+  const ThreadCall call;
   Comm& comm = object_of(the_reader->comm, handle);
   if (!comm.has_team())
     throw Error(Errc::bad_input, "the communicator is still being made: wait for MPI_Comm_idup's request first");
@@ -73,6 +74,7 @@ Team& team_of_mpi(const void* comm) {
 
 Layout layout_of_mpi(const void* datatype) {
   mpi::running_world();
+  const mpi::ThreadCall call;
   return mpi::object_of(mpi::the_reader->datatype, datatype).layout();
 }
 
@@ -81,7 +83,9 @@ mpi::Progress& mpi_progress() {
 }
 
 void progress() {
-  mpi::running_world().poll();
+  mpi::World& world = mpi::running_world();
+  const mpi::ThreadCall call;
+  world.poll();
 }
 
 }  // namespace coracle::internals

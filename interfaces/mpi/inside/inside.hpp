@@ -24,7 +24,9 @@ mpi::Progress& mpi_progress();
 
 template <class T>
 T await(Task<T> task) {
-  return mpi_progress().wait<mpi::AwaitNote>(task);
+  mpi::Progress& progress = mpi_progress();
+  const mpi::CallLockScope lock(progress.lock());
+  return progress.wait<mpi::AwaitNote>(task);
 }
 template <Operationlike A>
 auto await(A operation) {

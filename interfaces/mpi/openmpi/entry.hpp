@@ -19,11 +19,12 @@ inline const void* call_site(const void* returns_to) noexcept {
 }
 
 [[noreturn]] void refuse_outside();
-/// Throws MpiError (other) before MPI_Init and after MPI_Finalize.
-inline void check_running() {
-  if (!World::is_there()) [[unlikely]]
-    refuse_outside();
-}
+/// While a function runs that can be called from MPI_Init to MPI_Finalize. Throws MpiError (other) outside of that, and
+/// where this thread may not call.
+class RunningCall : ThreadCall {
+ public:
+  RunningCall() : ThreadCall(refuse_outside) {}
+};
 
 /// In a handler: asks the error handler of `on`, or of MPI_COMM_WORLD, what becomes of the exception in the function
 /// `name`, and gives what the function returns.
@@ -200,6 +201,10 @@ class MappedIntegers {
  private:
   Values<int> mapped_;
 };
+
+/// Of MPI_Waitany and MPI_Testany (`flag`; else null): takes the first request that is done, without a look at those
+/// behind it. False where there is none, or where an argument is wrong: then nothing has been done.
+bool take_first_done(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
 
 inline void map_ranks(int count, int* ranks) noexcept {
   for (int i = 0; i < count; ++i) ranks[i] = rank_to(ranks[i]);

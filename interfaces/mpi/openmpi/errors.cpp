@@ -5,6 +5,7 @@ namespace coracle::mpi::openmpi {
 namespace {
 
 int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept {
+  const CallLockScope lock(World::lock());
   if (!World::is_there()) end_by_error(error, name);
   Comm* comm = dynamic_cast<Comm*>(error.origin().get());
   if (comm == nullptr && on != nullptr) comm = static_cast<Comm*>(on->word.object);

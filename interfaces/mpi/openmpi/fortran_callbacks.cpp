@@ -26,7 +26,7 @@ template <class Body>
 void answer(const char* name, MPI_Fint* ierror, Body body) noexcept {
   int code = kSuccess;
   try {
-    check_running();
+    const RunningCall call;
     body();
   } catch (...) {
     code = failed(name);

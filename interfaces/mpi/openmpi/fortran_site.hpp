@@ -2,8 +2,8 @@
 // that call different collectives tell the place.
 #pragma once
 
-/// Null where the program calls C's form itself. Of this process, whose calls of MPI come from one thread.
-extern "C" const void* coracle_ompi_fortran_site;
+/// Of a thread. Null where the program calls C's form itself.
+extern "C" [[gnu::tls_model("initial-exec")]] __thread const void* coracle_ompi_fortran_site;
 
 namespace coracle::mpi::openmpi {
 

@@ -1,29 +1,22 @@
 // MPI_T, the tools' interface: the lists of variables and categories are empty, which the standard allows.
-#include <cstdio>
+#include <atomic>
 
+#include "interfaces/mpi/core/constants.hpp"
 #include "interfaces/mpi/openmpi/abi.hpp"
 #include "interfaces/mpi/openmpi/raw.hpp"
+#include "interfaces/mpi/values.hpp"
 
 namespace coracle::mpi::openmpi {
 namespace {
 
-// Open MPI's values of MPI_T_ERR_*.
-constexpr int kNotInitialized = 55;
-constexpr int kInvalidIndex = 57;
-constexpr int kInvalidItem = 58;
-constexpr int kInvalidHandle = 59;
-constexpr int kInvalidSession = 62;
-constexpr int kInvalidName = 73;
-constexpr int kThreadFunneled = 1;
-
-int& initializations() noexcept {
-  static int count = 0;
+std::atomic<int>& initializations() noexcept {
+  static std::atomic<int> count{0};  // tools may call from any thread
   return count;
 }
 
 /// `code`, or that MPI_T_init_thread has not been called.
 int if_initialized(int code) noexcept {
-  return initializations() > 0 ? code : kNotInitialized;
+  return initializations() > 0 ? code : kToolErrNotInitialized;
 }
 
 int give_zero(int* place) noexcept {
@@ -49,12 +42,12 @@ char session_object;
 
 extern "C" int PMPI_T_init_thread(int, int* provided) {
   ++initializations();
-  *provided = kThreadFunneled;
+  *provided = threadlevel_to(static_cast<int>(ThreadLevel::multiple));
   return kSuccess;
 }
 
 extern "C" int PMPI_T_finalize() {
-  if (initializations() == 0) return kNotInitialized;
+  if (initializations() == 0) return kToolErrNotInitialized;
   --initializations();
   return kSuccess;
 }
@@ -65,8 +58,8 @@ extern "C" int PMPI_T_pvar_session_create(void** session) {
 }
 
 extern "C" int PMPI_T_pvar_session_free(void** session) {
-  if (initializations() == 0) return kNotInitialized;
-  if (*session != &session_object) return kInvalidSession;
+  if (initializations() == 0) return kToolErrNotInitialized;
+  if (*session != &session_object) return kToolErrInvalidSession;
   *session = nullptr;
   return kSuccess;
 }
@@ -79,31 +72,32 @@ CORACLE_TOOL_ZERO(cvar_get_num)
 CORACLE_TOOL_ZERO(pvar_get_num)
 CORACLE_TOOL_ZERO(category_get_num)
 CORACLE_TOOL_ZERO(category_changed)
-CORACLE_TOOL(cvar_get_info, kInvalidIndex, int, char*, int*, int*, MPI_Datatype*, void**, char*, int*, int*, int*)
-CORACLE_TOOL(cvar_get_index, kInvalidName, const char*, int*)
-CORACLE_TOOL(cvar_handle_alloc, kInvalidIndex, int, void*, void**, int*)
-CORACLE_TOOL(cvar_handle_free, kInvalidHandle, void**)
-CORACLE_TOOL(cvar_read, kInvalidHandle, void*, void*)
-CORACLE_TOOL(cvar_write, kInvalidHandle, void*, const void*)
-CORACLE_TOOL(pvar_get_info, kInvalidIndex, int, char*, int*, int*, int*, MPI_Datatype*, void**, char*, int*, int*, int*,
-             int*, int*)
-CORACLE_TOOL(pvar_get_index, kInvalidName, const char*, int, int*)
-CORACLE_TOOL(pvar_handle_alloc, kInvalidIndex, void*, int, void*, void**, int*)
-CORACLE_TOOL(pvar_handle_free, kInvalidHandle, void*, void**)
+CORACLE_TOOL(cvar_get_info, kToolErrInvalidIndex, int, char*, int*, int*, MPI_Datatype*, void**, char*, int*, int*,
+             int*)
+CORACLE_TOOL(cvar_get_index, kToolErrInvalidName, const char*, int*)
+CORACLE_TOOL(cvar_handle_alloc, kToolErrInvalidIndex, int, void*, void**, int*)
+CORACLE_TOOL(cvar_handle_free, kToolErrInvalidHandle, void**)
+CORACLE_TOOL(cvar_read, kToolErrInvalidHandle, void*, void*)
+CORACLE_TOOL(cvar_write, kToolErrInvalidHandle, void*, const void*)
+CORACLE_TOOL(pvar_get_info, kToolErrInvalidIndex, int, char*, int*, int*, int*, MPI_Datatype*, void**, char*, int*,
+             int*, int*, int*, int*)
+CORACLE_TOOL(pvar_get_index, kToolErrInvalidName, const char*, int, int*)
+CORACLE_TOOL(pvar_handle_alloc, kToolErrInvalidIndex, void*, int, void*, void**, int*)
+CORACLE_TOOL(pvar_handle_free, kToolErrInvalidHandle, void*, void**)
 // MPI_T_PVAR_ALL_HANDLES, of which there are none, is fine.
 CORACLE_TOOL(pvar_start, kSuccess, void*, void*)
 CORACLE_TOOL(pvar_stop, kSuccess, void*, void*)
 CORACLE_TOOL(pvar_reset, kSuccess, void*, void*)
-CORACLE_TOOL(pvar_read, kInvalidHandle, void*, void*, void*)
-CORACLE_TOOL(pvar_write, kInvalidHandle, void*, void*, const void*)
-CORACLE_TOOL(pvar_readreset, kInvalidHandle, void*, void*, void*)
-CORACLE_TOOL(category_get_info, kInvalidIndex, int, char*, int*, char*, int*, int*, int*, int*)
-CORACLE_TOOL(category_get_index, kInvalidName, const char*, int*)
-CORACLE_TOOL(category_get_cvars, kInvalidIndex, int, int, int*)
-CORACLE_TOOL(category_get_pvars, kInvalidIndex, int, int, int*)
-CORACLE_TOOL(category_get_categories, kInvalidIndex, int, int, int*)
-CORACLE_TOOL(enum_get_info, kInvalidItem, void*, int*, char*, int*)
-CORACLE_TOOL(enum_get_item, kInvalidItem, void*, int, int*, char*, int*)
+CORACLE_TOOL(pvar_read, kToolErrInvalidHandle, void*, void*, void*)
+CORACLE_TOOL(pvar_write, kToolErrInvalidHandle, void*, void*, const void*)
+CORACLE_TOOL(pvar_readreset, kToolErrInvalidHandle, void*, void*, void*)
+CORACLE_TOOL(category_get_info, kToolErrInvalidIndex, int, char*, int*, char*, int*, int*, int*, int*)
+CORACLE_TOOL(category_get_index, kToolErrInvalidName, const char*, int*)
+CORACLE_TOOL(category_get_cvars, kToolErrInvalidIndex, int, int, int*)
+CORACLE_TOOL(category_get_pvars, kToolErrInvalidIndex, int, int, int*)
+CORACLE_TOOL(category_get_categories, kToolErrInvalidIndex, int, int, int*)
+CORACLE_TOOL(enum_get_info, kToolErrInvalidItem, void*, int*, char*, int*)
+CORACLE_TOOL(enum_get_item, kToolErrInvalidItem, void*, int, int*, char*, int*)
 
 #undef CORACLE_TOOL
 #undef CORACLE_TOOL_ZERO

@@ -3,30 +3,34 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "interfaces/mpi/by_hand.hpp"
 #include "interfaces/mpi/openmpi/entry.hpp"
 #include "interfaces/mpi/openmpi/raw.hpp"
 #include "interfaces/mpi/values.hpp"
 
-extern "C" const void* coracle_ompi_fortran_site;
-const void* coracle_ompi_fortran_site = nullptr;
+extern "C" {
+[[gnu::tls_model("initial-exec")]] __thread const void* coracle_ompi_fortran_site = nullptr;
+}
 
 namespace coracle::mpi::openmpi {
 namespace {
 
-struct Start {
-  int level = static_cast<int>(ThreadLevel::single);
-  std::thread::id thread;
-};
+/// What MPI_Query_thread gives, also after MPI_Finalize.
+int provided_level = static_cast<int>(ThreadLevel::single);
 
-Start& world_start() noexcept {
-  static Start one;
-  return one;
+/// Open MPI's: what is asked for at least, for programs that don't ask for enough. 0 where it is not set.
+int level_from_environment() {
+  const char* const text = std::getenv("OMPI_MPI_THREAD_LEVEL");
+  if (text == nullptr || *text == '\0') return 0;
+  if (text[0] < '0' || text[0] > '3' || text[1] != '\0')
+    raise(ErrorClass::arg, "OMPI_MPI_THREAD_LEVEL is \"{}\": it is to be 0 to 3, from MPI_THREAD_SINGLE to _MULTIPLE",
+          text);
+  return text[0] - '0';
 }
 
 /// Attributes are read where they lie: those that are ranks must have this ABI's values.
@@ -36,8 +40,7 @@ void translate_attributes() {
 }
 
 void start_world(int level) {
-  world_init(level, world_start().level);
-  world_start().thread = std::this_thread::get_id();
+  world_init(std::max(level, level_from_environment()), provided_level);
   translate_attributes();
   attach_predefined();
 }
@@ -59,7 +62,7 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
   try {
     check_place(provided, "provided");
     start_world(threadlevel_from(required, "required"));
-    *provided = threadlevel_to(world_start().level);
+    *provided = threadlevel_to(provided_level);
     return kSuccess;
   } catch (...) {
     return failed("MPI_Init_thread");
@@ -68,7 +71,7 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
 
 int PMPI_Finalize() {
   try {
-    check_running();
+    const RunningCall call;
     world_finalize();
     return kSuccess;
   } catch (...) {
@@ -112,11 +115,11 @@ void finalized(bool& flag) {
 }
 
 void query_thread(int& provided) {
-  provided = world_start().level;
+  provided = provided_level;
 }
 
 void is_thread_main(bool& flag) {
-  flag = world_start().thread == std::this_thread::get_id();
+  flag = World::is_main_thread();
 }
 
 void get_version(int& version, int& subversion) {

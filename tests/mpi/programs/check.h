@@ -14,7 +14,7 @@ static long checks_made;
 /* Ends the job, with a text. */
 #define REQUIRE(condition, ...)                                                \
   do {                                                                         \
-    ++checks_made;                                                             \
+    __atomic_fetch_add(&checks_made, 1, __ATOMIC_RELAXED); /* any thread's */  \
     if (!(condition)) fail_check(__FILE__, __LINE__, #condition, __VA_ARGS__); \
   } while (0)
 

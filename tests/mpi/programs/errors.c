@@ -233,6 +233,62 @@ static void null_arrays(void) {
   MPI_Group_free(&group);
 }
 
+/* What MPI_Comm_idup has given is no communicator yet. */
+static void communicator_in_the_making(void) {
+  MPI_Comm made;
+  MPI_Request request;
+  int class = -1, token = 0;
+  where = "a communicator in the making";
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank_of_world != 0) MPI_Recv(&token, 1, MPI_INT, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+  if (rank_of_world == 0 && size_of_world > 1) {
+    MPI_Error_class(MPI_Send(&token, 1, MPI_INT, 0, kTag, made), &class);
+    CHECK(class == MPI_ERR_COMM);
+    MPI_Error_class(MPI_Barrier(made), &class);
+    CHECK(class == MPI_ERR_COMM);
+    for (int other = 1; other < size_of_world; ++other) MPI_Send(&token, 1, MPI_INT, other, kTag, MPI_COMM_WORLD);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(MPI_Barrier(made) == MPI_SUCCESS);
+  MPI_Comm_free(&made);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+static int queries, frees;
+static int query(void* extra, MPI_Status* status) {
+  (void)extra;
+  (void)status;
+  ++queries;
+  return MPI_SUCCESS;
+}
+static int end(void* extra) {
+  (void)extra;
+  ++frees;
+  return MPI_SUCCESS;
+}
+static int cancel(void* extra, int complete) {
+  (void)extra;
+  (void)complete;
+  return MPI_SUCCESS;
+}
+
+/* Nobody asks after one that is freed: before its end, or after that. */
+static void freed_generalized_requests(void) {
+  where = "MPI_Request_free of a generalised request";
+  for (int completed_first = 0; completed_first < 2; ++completed_first) {
+    MPI_Request request, freed;
+    queries = frees = 0;
+    MPI_Grequest_start(query, end, cancel, NULL, &request);
+    freed = request;
+    if (completed_first) MPI_Grequest_complete(request);
+    MPI_Request_free(&request);
+    CHECK(request == MPI_REQUEST_NULL);
+    if (!completed_first) MPI_Grequest_complete(freed);
+    CHECK(queries == 0 && frees == 1);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Errhandler handler;
   start_checks(&argc, &argv);
@@ -248,6 +304,8 @@ int main(int argc, char** argv) {
   freed_communicator();
   null_handles();
   null_arrays();
+  communicator_in_the_making();
+  freed_generalized_requests();
   MPI_Comm_free(&own);
   return end_checks("errors");
 }

@@ -19,6 +19,9 @@ static void check_number(int programs, char** ranks) {
   const char* variable = getenv("CORACLE_PROGRAM"); /* where a launcher of Coracle has started this */
   REQUIRE(getenv("CORACLE_JOB") == NULL || (variable != NULL && atoi(variable) == kNumber), "CORACLE_PROGRAM");
   REQUIRE(kNumber < programs, "there are %d", programs);
+  char maxprocs[16] = "";
+  if (variable != NULL) MPI_Info_get(MPI_INFO_ENV, "maxprocs", 15, maxprocs, &flag);
+  REQUIRE(variable == NULL || (flag && strcmp(maxprocs, ranks[kNumber]) == 0), "maxprocs is %s", maxprocs);
   for (int i = 0; i < kNumber; ++i) first += atoi(ranks[i]);
   const int last = first + atoi(ranks[kNumber]) - 1;
   REQUIRE(first <= rank_of_world && rank_of_world <= last, "ranks %d to %d", first, last);

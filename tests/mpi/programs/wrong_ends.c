@@ -1,8 +1,33 @@
 /* Programs that begin or end as they should not: "wrong_ends HOW", read by ../wrong_programs.py. */
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
 #include "check.h"
+
+static void* call_barrier(void* unused) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  return unused;
+}
+
+static void* call_finalize(void* unused) {
+  MPI_Finalize();
+  return unused;
+}
+
+static void in_a_thread(void* (*body)(void*)) {
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, body, NULL) == 0, "no thread");
+  pthread_join(thread, NULL);
+}
+
+static void start(int* argc, char*** argv, const char* how) {
+  int provided = -1;
+  if (strcmp(how, "funneled") == 0) MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  if (strcmp(how, "finalize") == 0) MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+  if (provided < 0) return start_checks(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_world);
+}
 
 static void stay_or_go(const char* how) {
   MPI_Request request;
@@ -11,6 +36,8 @@ static void stay_or_go(const char* how) {
   if (strcmp(how, "exit") == 0) exit(3);
   if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
   if (strcmp(how, "crash") == 0) raise(SIGSEGV);
+  if (strcmp(how, "single") == 0 || strcmp(how, "funneled") == 0) in_a_thread(call_barrier);
+  if (strcmp(how, "finalize") == 0) in_a_thread(call_finalize);
   if (strcmp(how, "pending") == 0) MPI_Issend(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
 }
 
@@ -26,7 +53,7 @@ int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   int size;
   if (strcmp(how, "before") == 0) MPI_Comm_size(MPI_COMM_WORLD, &size);
-  start_checks(&argc, &argv);
+  start(&argc, &argv, how);
   if (rank_of_world == 1) stay_or_go(how);
   if (strcmp(how, "collectives") == 0) call_different_collectives();
   MPI_Finalize();

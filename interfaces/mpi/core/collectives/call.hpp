@@ -28,7 +28,7 @@ class Call {
  public:
   explicit Call(Comm* comm) : comm_(&checked(comm)) {}
   Comm& comm() const noexcept { return *comm_; }
-  Team& team() const noexcept { return comm_->team(); }
+  Team& team() const { return comm_->team(); }
 
  protected:
   /// For collectives/blocking.hpp.

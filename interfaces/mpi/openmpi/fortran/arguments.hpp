@@ -5,6 +5,7 @@
 #include <string>
 
 #include "interfaces/mpi/openmpi/abi.hpp"
+#include "interfaces/mpi/openmpi/fortran/program_site.hpp"
 #include "interfaces/mpi/openmpi/fortran_site.hpp"
 #include "interfaces/mpi/openmpi/inline_values.hpp"
 
