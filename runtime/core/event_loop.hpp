@@ -57,6 +57,8 @@ class EventLoop final : public Scheduler {
   std::uint64_t sleep_count() const noexcept { return sleep_count_; }
 
  private:
+  friend struct DebuggerLayout;
+
   bool spin();
   void idle(std::uint32_t& idle_turns);
   void sleep();
