@@ -106,7 +106,7 @@ class NestedCoroutines {
     add_of(registers.words);
     const auto begin = reinterpret_cast<Address>(loop.stack_begin());
     const Address end = begin - registers.stack < kStackBytesMax ? begin : registers.stack + kStackBytesUnknown;
-    std::array<Address, 512> words;
+    std::array<Address, 128> words;
     constexpr Address kBytes = sizeof words;
     for (Address at = registers.stack & ~(kBytes - 1); at < end && size_ < kMax; at += kBytes)
       if (read_memory(at, std::as_writable_bytes(std::span(words)))) add_of(words);
@@ -114,12 +114,17 @@ class NestedCoroutines {
 
   /// The innermost of those that `running` has led to; `running` where there is none.
   Address innermost(Address running) const noexcept {
-    for (std::size_t i = 0; i < size_; ++i) {
-      const auto is_child = [&](const Nested& other) { return other.parent == all_[i].handle; };
-      if (std::none_of(all_.begin(), all_.begin() + size_, is_child) && leads_to(all_[i].parent, running))
-        return all_[i].handle;
+    Address found = running;
+    int deepest = 0;
+    for (const Nested& each : std::span(all_).first(size_)) {
+      const auto is_child = [&](const Nested& other) { return other.parent == each.handle; };
+      if (std::any_of(all_.begin(), all_.begin() + size_, is_child)) continue;
+      const int depth = depth_below(running, each.parent);
+      if (depth <= deepest) continue;
+      deepest = depth;
+      found = each.handle;
     }
-    return running;
+    return found;
   }
 
  private:
@@ -127,7 +132,7 @@ class NestedCoroutines {
     Address handle;
     Address parent;
   };
-  static constexpr std::size_t kMax = 256;
+  static constexpr std::size_t kMax = 64;
   static constexpr Address kStackBytesMax = 8 << 20;
   static constexpr Address kStackBytesUnknown = 256 << 10;
 
@@ -146,20 +151,22 @@ class NestedCoroutines {
     FrameCopy frame;
     if (frame.read(handle, loop_) && frame.started_by_await()) all_[size_++] = {handle, frame.parent()};
   }
-  bool leads_to(Address handle, Address running) const noexcept {
+  /// How many coroutines below `running` a child of `handle` is; 0: that one has not led to it.
+  int depth_below(Address running, Address handle) const noexcept {
     constexpr int kStepsMax = 4096;
     FrameCopy frame;
-    for (int i = 0; i < kStepsMax && handle != running; ++i) {
-      if (!frame.read(handle, loop_) || !frame.started_by_await()) return false;
+    for (int i = 1; i <= kStepsMax; ++i) {
+      if (handle == running) return i;
+      if (!frame.read(handle, loop_) || !frame.started_by_await()) return 0;
       handle = frame.parent();
     }
-    return handle == running;
+    return 0;
   }
 
   const EventLoop& loop_;
   std::array<Nested, kMax> all_;
   std::size_t size_ = 0;
-  std::array<Address, 1024> seen_{};  // few that differ lie on a stack that has overflowed
+  std::array<Address, 256> seen_{};  // few that differ lie on a stack that has overflowed
 };
 
 void add_place(SignalText& text, const FrameCopy& frame) noexcept {

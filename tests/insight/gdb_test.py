@@ -143,6 +143,8 @@ def check_attached(job):
     for each in ranks_in(rank):
         pid = pids[each if len(pids) > 1 else 0]
         expect(re.search(rf"^rank {each} \(process {pid}, thread \d+\): .* waits$", text, re.M), text, f"rank {each} listed")
+    if PLACEMENT == "pvas":
+        expect("in coracle::internals::" in gdb(where, "bt", "coracle symbols", "bt"), text, "the runtime in a backtrace")
     check_running(["-p", pids[-1]])
     return where
 
@@ -155,11 +157,12 @@ def check_running(where):
     expect(re.search(running, text, re.M), text, f"what rank 2 runs: {running}")
 
 
-def check_together(pids):
-    """Several processes in one gdb."""
-    others = [word for number, pid in enumerate(pids[1:], 2)
-              for word in ("-ex", "add-inferior", "-ex", f"inferior {number}", "-ex", f"attach {pid}")]
-    text = gdb(["-p", pids[0], *others], "coracle tasks")
+def check_together(launcher):
+    """All ranks in one gdb, by the command that starts it."""
+    words = [COMMAND, "gdb", str(launcher), "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "coracle attach",
+             "-ex", "coracle tasks"]
+    text = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False, stdin=subprocess.DEVNULL).stdout
+    expect(f"attached to {RANKS} ranks of process {launcher}" in text, text, "all ranks attached")
     check_tasks(text, WAITING)
     expect("runs now" in text, text, "rank 2 beside them")
 
@@ -219,7 +222,7 @@ def main():
         with Job(PROGRAM) as job:
             where = check_attached(job)
             if PLACEMENT in ("pvas", "process"):
-                check_together(job.pids())
+                check_together(job.process.pid)
             check_damage(where)
             check_core(where, folder)
         check_release(folder)

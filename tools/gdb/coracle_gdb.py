@@ -63,7 +63,9 @@ def headline(task, now):
     if task.state == "waiting":
         peer = f" from rank {task.peer}" if task.peer >= 0 else ""
         return f"{task.what}{peer}, {age(task, now)}, at {task.where}{in_function(task.where)}"
-    return "runs now" if task.state == "running" else "ready to run"
+    if task.state == "ready":
+        return "ready to run"
+    return "runs now" + (", and what it awaits: attach to its process to see that" if task.is_partial else "")
 
 
 def in_function(place):

@@ -156,7 +156,9 @@ def children_of(pid):
 
 def attach_if_rank(pid):
     """Attaches to it in an inferior of its own, and stays if the runtime is in its memory."""
+    before = gdb.selected_inferior().num
     known = {inferior.num for inferior in gdb.inferiors()}
+    number = None
     try:
         gdb.execute("add-inferior -no-connection", to_string=True)
         number = next(inferior.num for inferior in gdb.inferiors() if inferior.num not in known)
@@ -168,4 +170,7 @@ def attach_if_rank(pid):
         print(f"note: process {pid}: {problem}")
     if gdb.selected_inferior().pid:
         gdb.execute("detach", to_string=True)
+    gdb.execute(f"inferior {before}", to_string=True)
+    if number is not None:
+        gdb.execute(f"remove-inferiors {number}", to_string=True)
     return False

@@ -52,6 +52,7 @@ class Task:
         self.rank, self.state, self.depth, self.chain = rank, state, depth, chain
         self.number = 0
         self.where = None  # of the innermost: where it waits
+        self.is_partial = False
         self.what, self.peer, self.since_ns, self.waiter = "", -1, 0, 0
 
 
@@ -97,9 +98,12 @@ class Rank:
     def walk(self):
         """Fills in the tasks: the running one, those that are ready, and those that wait, scope by scope."""
         if self.running:
-            chain = chain_of(self.layout, self.innermost_running() + self.layout.promise.offset_in_frame, self.problems)
+            words = stack_of(self)
+            innermost = self.innermost_running(words) + self.layout.promise.offset_in_frame
+            chain = chain_of(self.layout, innermost, self.problems)
             if chain:
                 self.tasks.append(Task(self, "running", 0, chain))
+                self.tasks[-1].is_partial = not words
         for handle in self.ready():
             chain = chain_of(self.layout, handle + self.layout.promise.offset_in_frame, self.problems)
             if chain:
@@ -156,11 +160,10 @@ class Rank:
         task.where = memory.Place(waiter + part.where)
         return task
 
-    def innermost_running(self):
+    def innermost_running(self, words):
         """As runtime/job/running_coroutine.cpp: a coroutine that another has started, and that has not suspended since, is
         noted nowhere, but whoever has started it has its address on the stack or in a register."""
         offset = self.layout.promise.offset_in_frame
-        words = stack_of(self)
         nested = {}
         for word in words:
             for handle in (word, word - offset):
@@ -272,14 +275,13 @@ class Inside:
     def __enter__(self):
         self.before, self.thread = gdb.selected_inferior().num, gdb.selected_thread()
         if self.inferior.num != self.before:
-            gdb.execute(f"inferior {self.inferior.num}", to_string=True)
+            self.inferior.threads()[0].switch()  # the command `inferior` would print where it is
 
     def __exit__(self, *_):
-        if self.inferior.num == self.before:
-            return
-        gdb.execute(f"inferior {self.before}", to_string=True)
         if self.thread is not None:
             self.thread.switch()
+        elif self.inferior.num != self.before:
+            gdb.execute(f"inferior {self.before}", to_string=True)
 
 
 def all_ranks():
