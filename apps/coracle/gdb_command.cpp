@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "apps/coracle/commands.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/launch/say.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -42,9 +44,13 @@ bool is_number(const std::string& word) {
 }  // namespace
 
 int run_gdb(const std::vector<std::string>& words) {
-  if (words.empty() || words.front() == "--help" || words.front() == "-h") {
-    std::fputs(kHelp, words.empty() ? stderr : stdout);
-    return words.empty() ? 2 : 0;
+  if (words.empty()) {
+    say("gdb: name a process, or a program and its core file (`coracle gdb --help` explains)");
+    return 2;
+  }
+  if (words.front() == "--help" || words.front() == "-h") {
+    std::fputs(kHelp, stdout);
+    return 0;
   }
   std::vector<std::string> all{"gdb", "-iex", "source " + script().string()};
   if (is_number(words.front())) all.emplace_back("-p");

@@ -185,7 +185,7 @@ bool is_of_the_loop(const FrameCopy& frame) noexcept {
 
 }  // namespace
 
-void add_running_coroutine(SignalText& text, const EventLoop& loop, const void* context, const char* before) noexcept {
+void add_running_coroutine(SignalText& text, EventLoop& loop, const void* context, const char* before) noexcept {
   constexpr int kCallersMax = 32;
   const auto running = reinterpret_cast<Address>(loop.running().address());
   if (running == 0) return;
@@ -205,7 +205,8 @@ void add_running_coroutine(SignalText& text, const EventLoop& loop, const void* 
       return;
     }
   }
-  text.add("a task spawned in a scope\n");
+  const bool is_beside = &frame.promise().scope() == &loop.root_scope();
+  text.add("{}\n", is_beside ? "a task beside the main task" : "a task spawned in a scope");
 }
 
 }  // namespace coracle::internals

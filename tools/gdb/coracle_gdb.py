@@ -79,7 +79,7 @@ def end_of_chain(task):
         return "main task"
     if outermost is None or outermost.parent:
         return "..."
-    return "a task beside the main task" if task.depth == 0 else "a task spawned in a scope"
+    return "a task beside the main task" if outermost.scope == task.rank.root_scope else "a task spawned in a scope"
 
 
 def is_of_the_loop(place):

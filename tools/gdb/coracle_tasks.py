@@ -69,6 +69,7 @@ class Rank:
         doorbell = self.of_loop("doorbell")
         self.asleep = memory.number(doorbell, 4, "a doorbell") != 0
         self.running = self.of_loop("running")
+        self.root_scope = self.of_loop("root_scope")
         self.is_live = not memory.is_core()
         self.problems = []
         self.tasks = []
@@ -108,7 +109,7 @@ class Rank:
             chain = chain_of(self.layout, handle + self.layout.promise.offset_in_frame, self.problems)
             if chain:
                 self.tasks.append(Task(self, "ready", 0, chain))
-        self.walk_scope(self.of_loop("root_scope"), 0, set())
+        self.walk_scope(self.root_scope, 0, set())
 
     def ready(self):
         head, tail, capacity = (self.of_loop("ready_" + name) for name in ("head", "tail", "capacity"))
@@ -214,7 +215,7 @@ def stack_of(rank):
         words = {int(frame.read_register(name)) & (1 << 64) - 1 for name in names}
         begin = int(frame.read_register("sp")) & (1 << 64) - 1
         limit = rank.of_loop("stack_limit") + rank.layout.loop.stack_bytes_max
-        size = min(limit - begin, 1 << 20) if limit > begin else 1 << 16
+        size = min(limit - begin, 8 << 20) if limit > begin else 1 << 16
         for at in range(begin // 4096 * 4096, begin + size, 4096):
             try:
                 words.update(struct.unpack("<512Q", memory.read(at, 4096)))
