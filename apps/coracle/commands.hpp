@@ -3,11 +3,17 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <string>
+#include <vector>
 
 namespace coracle::internals {
 
 void add_run_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app, int& status);
 void add_pages_command(CLI::App& app, int& status);
+
+/// `coracle gdb` with these words behind it: becomes gdb. Gives a status where it does not; throws Error where it
+/// can't.
+int run_gdb(const std::vector<std::string>& words);
 
 }  // namespace coracle::internals

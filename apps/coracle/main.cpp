@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   coracle::internals::add_info_command(app, status);
   app.add_subcommand("mpiexec", "As `run`, with the options that scripts give to mpiexec and mpirun");
   app.add_subcommand("bench", "Measure the library on this machine, beside the machine's limits");
+  app.add_subcommand("gdb", "Start gdb on a rank, a launcher or a core file, with commands for coroutines");
   coracle::internals::add_pages_command(app, status);
   add_node_command(app, status);
   coracle::make_strict(app);
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
       return kUsage;
     }
     if (!words.empty() && words.front() == "bench") exec_bench({words.begin() + 1, words.end()});
+    if (!words.empty() && words.front() == "gdb") return coracle::internals::run_gdb({words.begin() + 1, words.end()});
     std::vector<const char*> pointers{argv[0]};
     for (const std::string& word : words) pointers.push_back(word.c_str());
     app.parse(coracle::words_for(app, static_cast<int>(pointers.size()), pointers.data()));

@@ -64,6 +64,8 @@ class EventLoop final : public Scheduler {
   std::uint64_t sleep_count() const noexcept { return sleep_count_; }
 
  private:
+  friend struct DebuggerLayout;
+
   bool spin();
   void sleep();
   /// Nanoseconds; nothing: there is none.

@@ -34,11 +34,13 @@ void Scheduler::defer(std::coroutine_handle<> coroutine) {
 }
 
 void Scheduler::resume(std::coroutine_handle<> coroutine) {
+  running_ = coroutine;
   coroutine.resume();
   if (!deferred_.empty()) [[unlikely]]
     run_deferred();
   while (next_) {
-    std::exchange(next_, nullptr).resume();
+    running_ = std::exchange(next_, nullptr);
+    running_.resume();
     if (!deferred_.empty()) [[unlikely]]
       run_deferred();
   }
@@ -55,23 +57,30 @@ void Scheduler::run_deferred() {
     stack_floor_ = stack_limit_;
     const std::coroutine_handle<> coroutine = rest.back();
     rest.pop_back();
+    running_ = coroutine;
     coroutine.resume();
   } while (next_ || !deferred_.empty() || !rest.empty());
 }
 
 bool Scheduler::run_ready() {
-  const bool any_deferred = !deferred_.empty();  // by who turns the loop
+  const std::coroutine_handle<> outer = running_;  // one that turns the loop itself
+  const bool any_deferred = !deferred_.empty();    // by who turns the loop
   if (any_deferred) [[unlikely]]
     run_deferred();
   // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again.
   std::size_t count = ready_.size();
-  if (count == 0) return any_deferred;
+  if (count == 0) {
+    if (any_deferred) [[unlikely]]
+      running_ = outer;
+    return any_deferred;
+  }
   do {
     if (order_ != nullptr) [[unlikely]]
       ready_.swap_with_head(order_->pick(count));
     resume(ready_.pop());
     // Empty before that where a coroutine has turned the loop itself, as functions do that block.
   } while (--count != 0 && !ready_.empty());
+  running_ = outer;
   return true;
 }
 

@@ -33,6 +33,8 @@ class ReadyQueue {
   }
 
  private:
+  friend struct DebuggerLayout;
+
   void grow();
 
   std::size_t capacity_ = 64;
@@ -101,19 +103,16 @@ class Scheduler {
   /// The same for a coroutine whose starter goes on: room is made for it and what it awaits, so that these have begun
   /// before whatever the starter does next. There is an end to such room, too: beyond kSpawnStackBytesMax it defers.
   void spawn(std::coroutine_handle<> coroutine) {
-    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    const std::uintptr_t floor = stack_floor_;
-    if (floor == kDeferAll || frame - kSpawnStackBytes >= floor) [[likely]] {
-      start(coroutine);
-      return;
-    }
-    const std::uintptr_t own = frame - kSpawnStackBytes;
-    const std::uintptr_t least = stack_limit_ - kSpawnStackBytesMax;
-    const std::uintptr_t wanted = own > least ? own : least;
-    stack_floor_ = wanted < floor ? wanted : floor;
-    start(coroutine);
-    if (stack_floor_ != kDeferAll) stack_floor_ = floor;
+    const std::coroutine_handle<> outer = std::exchange(running_, coroutine);
+    start_with_room(coroutine);
+    running_ = outer;
   }
+
+  /// What this loop has resumed or spawned last and has not come back from; null: none. Of coroutines that start each
+  /// other it is the outermost: a start by an await is noted nowhere, since nothing else would cost as little.
+  std::coroutine_handle<> running() const noexcept { return running_; }
+  /// The frame in which turn() runs, or who has begun on the stack last.
+  const void* stack_begin() const noexcept { return reinterpret_cast<const void*>(stack_limit_ + kStackBytesMax); }
 
   /// What is started from now on is nested in this frame: said by turn(), and by whoever starts something from
   /// elsewhere.
@@ -158,6 +157,22 @@ class Scheduler {
   static constexpr std::uintptr_t kSpawnStackBytesMax = 512 * 1024;  // of all spawns in each other, beyond the limit
   static constexpr std::uintptr_t kDeferAll = ~std::uintptr_t{0};
 
+  friend struct DebuggerLayout;
+
+  void start_with_room(std::coroutine_handle<> coroutine) {
+    const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    const std::uintptr_t floor = stack_floor_;
+    if (floor == kDeferAll || frame - kSpawnStackBytes >= floor) [[likely]] {
+      start(coroutine);
+      return;
+    }
+    const std::uintptr_t own = frame - kSpawnStackBytes;
+    const std::uintptr_t least = stack_limit_ - kSpawnStackBytesMax;
+    const std::uintptr_t wanted = own > least ? own : least;
+    stack_floor_ = wanted < floor ? wanted : floor;
+    start(coroutine);
+    if (stack_floor_ != kDeferAll) stack_floor_ = floor;
+  }
   void defer(std::coroutine_handle<> coroutine);
   void run_deferred();
   bool run_ready();
@@ -167,6 +182,7 @@ class Scheduler {
   ReadyQueue ready_;
   ReadyOrder* order_ = nullptr;
   std::coroutine_handle<> next_;
+  std::coroutine_handle<> running_;
   std::uintptr_t stack_limit_ = 0;
   std::uintptr_t stack_floor_ = 0;  // the limit; while starts are deferred kDeferAll
   std::vector<std::coroutine_handle<>> deferred_;

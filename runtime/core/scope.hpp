@@ -53,6 +53,7 @@ class ScopeLink {
   }
 
  private:
+  friend struct DebuggerLayout;
   friend class Scope;
   ScopeLink* previous_;
   ScopeLink* next_;
@@ -110,6 +111,7 @@ class Scope final : private ScopeLink {
   void visit(WaiterVisitor& visitor, int depth = 0) const noexcept;
 
  private:
+  friend struct DebuggerLayout;
   friend class Waiter;
   friend class PromiseBase;
 
@@ -185,6 +187,7 @@ class Waiter : public ScopeLink {
   virtual void cancel(std::error_code) noexcept {}
 
  private:
+  friend struct DebuggerLayout;
   friend class Scope;
   [[noreturn]] void throw_failure() const;
 

@@ -49,6 +49,8 @@ class PromiseBase {
   PromiseBase* parent() const noexcept { return parent_; }
   /// Where the parent awaits this one (line 0: not known).
   const std::source_location& awaited_at() const noexcept { return awaited_at_; }
+  /// Whether its parent has started it and not suspended since.
+  bool nested() const noexcept { return mode_ == Mode::nested; }
   std::coroutine_handle<PromiseBase> handle() noexcept {
     return std::coroutine_handle<PromiseBase>::from_promise(*this);
   }
@@ -78,6 +80,7 @@ class PromiseBase {
   };
 
  private:
+  friend struct DebuggerLayout;
   friend class Scope;
   template <class T>
   friend class Task;

@@ -3,7 +3,6 @@
 
 #include <cxxabi.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,13 +15,12 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/job/failure_record.hpp"
+#include "runtime/job/running_coroutine.hpp"
 #include "runtime/job/wait_report.hpp"
 
 namespace coracle::internals {
 namespace {
 
-constexpr std::array kCrashSignals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-constexpr std::size_t kStackBytes = 128 << 10;
 constexpr std::size_t kReportBytes = 16 << 10;
 
 pid_t this_thread() noexcept {
@@ -71,61 +69,10 @@ void sleep_ms(long milliseconds) noexcept {
 
 }  // namespace
 
-/// A thread with ranks in it.
-struct Diagnostics::Thread {
-  pid_t id;
-  Registration* first = nullptr;
-  Registration* last = nullptr;
-  /// Of this thread's ranks the one whose loop is turned now, or null. Atomic, since a handler may interrupt the store.
-  std::atomic<Registration*> running{nullptr};
-  void* stack = nullptr;  // the handlers': a crash may be an overflow of the thread's own
-  Thread* next = nullptr;
-
-  void use_own_stack() noexcept {
-    stack_t present{};
-    ::sigaltstack(nullptr, &present);
-    if ((present.ss_flags & SS_DISABLE) == 0) return;  // a sanitizer's
-    void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return;
-    stack = memory;
-    const stack_t wanted{stack, 0, kStackBytes};
-    ::sigaltstack(&wanted, nullptr);
-  }
-  void drop_own_stack() noexcept {
-    if (stack == nullptr) return;
-    stack_t none{};
-    none.ss_flags = SS_DISABLE;
-    ::sigaltstack(&none, nullptr);
-    ::munmap(stack, kStackBytes);
-  }
-};
-
-struct Diagnostics::State {
-  std::atomic<bool> lock{false};
-  Thread* threads = nullptr;
-  /// Threads that have reported; a handler that asks others to report waits for it to move.
-  std::atomic<std::uint32_t> reported{0};
-  std::atomic<pid_t> crashing{0};
-  std::array<char, 512> exception{};
-  bool for_others = false;  // what the exception tells of is another rank's failure
-  std::array<struct sigaction, kCrashSignals.size()> before{};
-  struct sigaction before_report {};
-  std::terminate_handler before_terminate = nullptr;
-
-  Thread* find(pid_t id) noexcept {
-    Thread* thread = threads;
-    while (thread != nullptr && thread->id != id) thread = thread->next;
-    return thread;
-  }
-};
-
 /// What runs in signal handlers.
 struct Diagnostics::Handlers {
-  /// A handler gets no argument of ours, so that this one pointer must be static: set while a Diagnostics lives.
-  static inline std::atomic<State*> installed{nullptr};
-
   // acquire: pairs with the release store in the constructor of Diagnostics.
-  static State* state() noexcept { return installed.load(std::memory_order_acquire); }
+  static State* state() noexcept { return State::installed.load(std::memory_order_acquire); }
 
   static void on_crash(int signal, siginfo_t* info, void* context) noexcept;
   static void on_report(int signal, siginfo_t* info, void* context) noexcept;
@@ -154,10 +101,13 @@ int Diagnostics::rank_running_here() noexcept {
 }
 
 void Diagnostics::Handlers::write_crash(State& state, int signal, const siginfo_t& info, const void* context) noexcept {
+  constexpr int kFramesMax = 32;
   Registration* watch = nullptr;
+  bool in_loop = false;
   {
     const HandlerLock locked(state.lock);
     Thread* thread = state.find(this_thread());
+    in_loop = thread != nullptr;
     if (thread == nullptr) thread = state.threads;                                   // a helper thread of some rank
     if (thread != nullptr) watch = thread->running.load(std::memory_order_relaxed);  // stored by this very thread
     if (thread != nullptr && watch == nullptr) watch = thread->first;
@@ -169,7 +119,9 @@ void Diagnostics::Handlers::write_crash(State& state, int signal, const siginfo_
     FailureRecord::add(text, signal, state.for_others);
   else
     text.add("coracle: rank {} (pid {}) crashed: ", watch == nullptr ? 0 : watch->rank_, ::getpid());
-  add_crash(text, signal, info, context, state.exception.data());
+  add_crash(text, signal, info, state.exception.data());
+  if (in_loop && watch != nullptr) add_running_coroutine(text, watch->loop_, context, "");
+  add_backtrace(text, context, kFramesMax);
   if (launched) {
     // release: the launcher reads the length (acquire) before the text.
     watch->block_->crash_bytes.store(static_cast<std::uint32_t>(text.size()), std::memory_order_release);
@@ -271,12 +223,14 @@ void Diagnostics::Handlers::tell_place(Registration& watch, SignalText& text, co
   constexpr int kFramesMax = 16;
   if (watch.block_ == nullptr) {
     text.add("  running at:\n");
+    add_running_coroutine(text, watch.loop_, context, "  ");
     add_backtrace(text, context, kFramesMax);
     return;
   }
   text.add("  it is running\n");
   SignalText place(watch.block_->crash_text.data(), watch.block_->crash_text.size());
   place.add("rank {} is running at:\n", watch.rank_);
+  add_running_coroutine(place, watch.loop_, context, "");
   add_backtrace(place, context, kFramesMax);
   // release: the launcher reads the length (acquire) before the text.
   watch.block_->running_bytes.store(static_cast<std::uint32_t>(place.size()), std::memory_order_release);
@@ -346,8 +300,8 @@ void Diagnostics::Handlers::on_report(int, siginfo_t* info, void* context) noexc
 Diagnostics::Diagnostics() : state_(std::make_unique<State>()) {
   State* none = nullptr;
   // release: publishes the state to the handlers (acquire in Handlers::state).
-  const bool alone = Handlers::installed.compare_exchange_strong(none, state_.get(), std::memory_order_release,
-                                                                 std::memory_order_relaxed);
+  const bool alone = State::installed.compare_exchange_strong(none, state_.get(), std::memory_order_release,
+                                                              std::memory_order_relaxed);
   CORACLE_ASSERT(alone, "a second Diagnostics in one process: make one, and a Registration per rank");
   prepare_backtraces();
   name_rank_in_assertions(&rank_running_here);
@@ -355,9 +309,9 @@ Diagnostics::Diagnostics() : state_(std::make_unique<State>()) {
   ::sigemptyset(&action.sa_mask);
   action.sa_sigaction = &Handlers::on_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
-  for (std::size_t i = 0; i < kCrashSignals.size(); ++i) {
-    ::sigaction(kCrashSignals[i], nullptr, &state_->before[i]);
-    if (state_->before[i].sa_handler == SIG_DFL) ::sigaction(kCrashSignals[i], &action, nullptr);
+  for (std::size_t i = 0; i < State::kCrashSignals.size(); ++i) {
+    ::sigaction(State::kCrashSignals[i], nullptr, &state_->before[i]);
+    if (state_->before[i].sa_handler == SIG_DFL) ::sigaction(State::kCrashSignals[i], &action, nullptr);
   }
   action.sa_sigaction = &Handlers::on_report;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
@@ -369,8 +323,9 @@ Diagnostics::~Diagnostics() {
   std::set_terminate(state_->before_terminate);
   if (state_->before_report.sa_handler == SIG_DFL) state_->before_report.sa_handler = SIG_IGN;
   ::sigaction(SIGUSR1, &state_->before_report, nullptr);
-  for (std::size_t i = 0; i < kCrashSignals.size(); ++i) ::sigaction(kCrashSignals[i], &state_->before[i], nullptr);
-  Handlers::installed.store(nullptr, std::memory_order_release);  // pairs with Handlers::state()
+  for (std::size_t i = 0; i < State::kCrashSignals.size(); ++i)
+    ::sigaction(State::kCrashSignals[i], &state_->before[i], nullptr);
+  State::installed.store(nullptr, std::memory_order_release);  // pairs with Handlers::state()
   CORACLE_ASSERT(state_->threads == nullptr, "a Registration outlives its Diagnostics");
 }
 

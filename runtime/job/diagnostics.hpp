@@ -1,6 +1,15 @@
 // Diagnostics: a rank that crashes says how and where, and a rank that hangs says what its coroutines await.
 #pragma once
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <memory>
 
 #include "runtime/core/event_loop.hpp"
@@ -8,6 +17,10 @@
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals {
+
+/// What debuggers know all this by (debugger_layout.hpp).
+struct DebuggerLayout;
+extern "C" const DebuggerLayout* const coracle_debugger_layout;
 
 /// What a rank says of itself, instead of its waits, whose program calls functions and awaits nothing itself. In a
 /// signal handler in the rank's own thread: no allocation, no lock.
@@ -57,6 +70,7 @@ class Diagnostics {
     void report_by(const RankReporter* reporter) noexcept { reporter_ = reporter; }
 
    private:
+    friend struct DebuggerLayout;
     friend class Diagnostics;
     int rank_;
     RankBlock* block_;
@@ -67,9 +81,67 @@ class Diagnostics {
   };
 
  private:
+  friend struct DebuggerLayout;
   struct State;
   struct Handlers;
   std::unique_ptr<State> state_;
+};
+
+/// A thread with ranks in it.
+struct Diagnostics::Thread {
+  static constexpr std::size_t kStackBytes = 128 << 10;
+
+  pid_t id;
+  Registration* first = nullptr;
+  Registration* last = nullptr;
+  /// Of this thread's ranks the one whose loop is turned now, or null. Atomic, since a handler may interrupt the store.
+  std::atomic<Registration*> running{nullptr};
+  void* stack = nullptr;  // the handlers': a crash may be an overflow of the thread's own
+  Thread* next = nullptr;
+
+  void use_own_stack() noexcept {
+    stack_t present{};
+    ::sigaltstack(nullptr, &present);
+    if ((present.ss_flags & SS_DISABLE) == 0) return;  // a sanitizer's
+    void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    stack = memory;
+    const stack_t wanted{stack, 0, kStackBytes};
+    ::sigaltstack(&wanted, nullptr);
+  }
+  void drop_own_stack() noexcept {
+    if (stack == nullptr) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    ::sigaltstack(&none, nullptr);
+    ::munmap(stack, kStackBytes);
+  }
+};
+
+struct Diagnostics::State {
+  static constexpr std::array kCrashSignals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+  /// A handler gets no argument of ours, so that this one pointer must be static: set while a Diagnostics lives.
+  static inline std::atomic<State*> installed{nullptr};
+
+  /// So that it is linked into every program that has ranks.
+  const DebuggerLayout* const* layout = &coracle_debugger_layout;
+  std::atomic<bool> lock{false};
+  Thread* threads = nullptr;
+  /// Threads that have reported; a handler that asks others to report waits for it to move.
+  std::atomic<std::uint32_t> reported{0};
+  std::atomic<pid_t> crashing{0};
+  std::array<char, 512> exception{};
+  bool for_others = false;  // what the exception tells of is another rank's failure
+  std::array<struct sigaction, kCrashSignals.size()> before{};
+  struct sigaction before_report {};
+  std::terminate_handler before_terminate = nullptr;
+
+  Thread* find(pid_t id) noexcept {
+    Thread* thread = threads;
+    while (thread != nullptr && thread->id != id) thread = thread->next;
+    return thread;
+  }
 };
 
 }  // namespace coracle::internals

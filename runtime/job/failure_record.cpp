@@ -191,8 +191,7 @@ void add_backtrace(SignalText& text, const void* context, int frames_max) noexce
   if (end < frames.size()) text.add("  at ... ({} more)\n", frames.size() - end);
 }
 
-void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* context,
-               const char* exception) noexcept {
+void add_crash(SignalText& text, int signal, const siginfo_t& info, const char* exception) noexcept {
   const char* name = signal_name(signal);
   if (signal == SIGABRT && info.si_pid == ::getpid()) {
     text.add("{} (the program gave up)\n", name);
@@ -206,8 +205,6 @@ void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* 
     text.add("{}\n", name);
   }
   if (exception[0] != '\0') text.add("uncaught exception: {}\n", exception);
-  constexpr int kFramesMax = 32;
-  add_backtrace(text, context, kFramesMax);
 }
 
 }  // namespace coracle::internals

@@ -56,10 +56,8 @@ void add_frame(SignalText& text, const void* address, bool exact) noexcept;
 /// wanted.
 void add_backtrace(SignalText& text, const void* context, int frames_max) noexcept;
 
-/// Appends "SIGSEGV (address 0x0, not mapped)", the uncaught exception's line if there is one ("" else), and
-/// the backtrace.
-void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* context,
-               const char* exception) noexcept;
+/// Appends "SIGSEGV (address 0x0, not mapped)", and the uncaught exception's line if there is one ("" else).
+void add_crash(SignalText& text, int signal, const siginfo_t& info, const char* exception) noexcept;
 
 /// "SIGSEGV", or "signal" for one that never ends a program by itself.
 const char* signal_name(int signal) noexcept;

@@ -230,7 +230,7 @@ TEST_CASE("coracle run: a rank that computes for ever is told of with the place 
         {"run", "-n", "2", "--timeout", "1s", "--place", placement, test_program("misbehave"), "loop", "0"});
     CHECK(command.wait() == 124);
     CHECK_MESSAGE(contains(command.errors(), "rank 0: 0 waits\n"), command.errors());
-    CHECK_MESSAGE(contains(command.errors(), "rank 0 is running at:\n    "), command.errors());
+    CHECK_MESSAGE(contains(command.errors(), "rank 0 is running at:\n  in "), command.errors());
     CHECK_MESSAGE(contains(command.errors(), "misbehave"), command.errors());
     CHECK_MESSAGE(contains(command.errors(), "rank 1: "), command.errors());
   }

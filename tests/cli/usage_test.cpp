@@ -108,6 +108,7 @@ TEST_CASE("coracle: bad input is named in the message of every command") {
       {{"sail"}, 2, "there is no command 'sail'; there are run, info"},
       {{"info", "--json=x"}, 2, "--json: it does not take x (`coracle info --help` explains)"},
       {{"info", "--everything"}, 2, "--everything"},
+      {{"gdb"}, 2, "gdb: name a process, or a program and its core file (`coracle gdb --help` explains)"},
       {{"pages"}, 2, "A subcommand is required"},
       {{"pages", "check"}, 2, "FILE is required"},
       {{"pages", "check", "/nonexistent/file.0"},
@@ -212,7 +213,7 @@ TEST_CASE("coracle info: tells of every placement, to people and to programs") {
 
 TEST_CASE("coracle: --help and --version are no errors") {
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"--help"}, {"--version"}, {"run", "--help"}, {"info", "--help"}}) {
+       {std::vector<std::string>{"--help"}, {"--version"}, {"run", "--help"}, {"info", "--help"}, {"gdb", "--help"}}) {
     Command command(arguments);
     CHECK(command.wait() == 0);
     CHECK_FALSE(command.output().empty());

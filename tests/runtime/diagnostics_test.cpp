@@ -101,6 +101,18 @@ Task<> hang(std::function<void()> ask) {
   co_await scope.join();
 }
 
+Task<> crash(bool damaged) {
+  PromiseBase& self = co_await this_coroutine();
+  // Of the caller's promise what names its loop, which is the second word.
+  if (damaged) reinterpret_cast<volatile std::uintptr_t*>(self.parent())[1] = 8;  // NOLINT: damage is wanted
+  std::abort();
+}
+
+Task<> crash_below(bool damaged) {
+  co_await yield();
+  co_await crash(damaged);
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -125,6 +137,25 @@ TEST_CASE("diagnostics: a crash without a launcher is described on standard erro
   CHECK(contains(ended.text, "coracle: rank 0 (pid "));
   CHECK(contains(ended.text, "crashed: SIGSEGV"));
   CHECK(contains(ended.text, "\n  at "));
+}
+
+TEST_CASE("diagnostics: the report of a crash tells who awaits the coroutine, and nothing behind damage") {
+  const auto crash_in = [](bool damaged) {
+    return in_child([damaged] {
+      Diagnostics diagnostics;
+      EventLoop loop;
+      Diagnostics::Registration watch(0, nullptr, loop);
+      loop.run(crash_below(damaged));
+    });
+  };
+  const Ended ended = crash_in(false);
+  CHECK(WIFSIGNALED(ended.status));
+  CHECK(contains(ended.text, "\nin diagnostics_test.cpp:"));
+  CHECK(contains(ended.text, " <- main task\n  at "));
+  const Ended damaged = crash_in(true);
+  CHECK(WIFSIGNALED(damaged.status));
+  CHECK(contains(damaged.text, "crashed: SIGABRT"));
+  CHECK(contains(damaged.text, " <- ...\n  at "));
 }
 
 TEST_CASE("diagnostics: a launched rank leaves signal, address and backtrace to its launcher") {
