@@ -1,6 +1,7 @@
 // In place of the shared address space on machines it is not written for: everything says so.
 #include "runtime/core/error.hpp"
 #include "runtime/pvas/address_space.hpp"
+#include "runtime/pvas/program.hpp"
 
 namespace coracle::internals::pvas {
 namespace {
@@ -51,6 +52,12 @@ bool AddressSpace::contains(pid_t) const noexcept {
 }
 std::size_t AddressSpace::task_count() const noexcept {
   return 0;
+}
+
+ProgramFile::~ProgramFile() = default;
+/// Not Errc::unsupported, which says that it is the program that can't be there.
+ProgramLaunch ProgramCache::resolve(const SpawnOptions&) {
+  throw Error(std::make_error_code(std::errc::function_not_supported), kReason);
 }
 
 Support probe() {
