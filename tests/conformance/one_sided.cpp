@@ -55,7 +55,8 @@ Task<> many_exposed_memories(Rank& self) {
     exposed.push_back(self.expose(std::span(outside).subspan(i, 1)));
     own.push_back(exposed.back().remote());
   }
-  auto places = co_await self.world().gather_all(std::span<const Remote<std::uint64_t>>(own));
+  std::vector<Remote<std::uint64_t>> places(kCount * self.size());
+  co_await self.world().gather_all(own, std::span(places));
   const std::size_t first = left_of(self) * kCount;
   for (const std::size_t i : {std::size_t{0}, std::size_t{127}, std::size_t{128}, std::size_t{255}, std::size_t{256},
                               std::size_t{511}, std::size_t{512}, kCount - 1}) {
