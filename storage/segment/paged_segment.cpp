@@ -45,11 +45,14 @@ PagedSegment& PagedSegment::operator=(PagedSegment&&) noexcept = default;
 PagedSegment::~PagedSegment() = default;
 
 Task<PagedSegment> PagedSegment::create(Team& team, PagedOptions options) {
-  PagedSegment segment(co_await storage::set_up(team, std::move(options), {true, {}}));
+  // Named: of a temporary made from braces in a co_await expression GCC 12 destroys a copy, too.
+  const storage::OpenOptions fresh{true, {}};
+  PagedSegment segment(co_await storage::set_up(team, std::move(options), fresh));
   co_return segment;
 }
 Task<PagedSegment> PagedSegment::open(Team& team, PagedOptions options, std::string checkpoint) {
-  PagedSegment segment(co_await storage::set_up(team, std::move(options), {false, std::move(checkpoint)}));
+  storage::OpenOptions existing{false, std::move(checkpoint)};
+  PagedSegment segment(co_await storage::set_up(team, std::move(options), std::move(existing)));
   co_return segment;
 }
 
