@@ -14,9 +14,6 @@
 
 namespace coracle::internals {
 
-template <class T>
-inline constexpr bool kAlwaysFalse = false;
-
 /// Whether a value can travel with a call: not what only points to its bytes. (What a structure consists of is not
 /// known here: one with a pointer in it passes.)
 template <class T>

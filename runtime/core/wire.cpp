@@ -12,12 +12,6 @@ void WireWriter::write_bytes(const void* data, std::size_t bytes) {
   bytes_.insert(bytes_.end(), start, start + bytes);
 }
 
-std::span<const std::byte> WireWriter::bytes() const noexcept {
-  return bytes_;
-}
-
-WireReader::WireReader(const std::vector<std::byte>& bytes) noexcept : rest_(bytes) {}
-
 void WireReader::read_bytes(void* target, std::size_t bytes) {
   if (bytes > rest_.size()) throw_short();
   if (bytes > 0) std::memcpy(target, rest_.data(), bytes);

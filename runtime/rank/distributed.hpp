@@ -24,20 +24,14 @@ template <class Pointer, class T>
 struct ObjectSignature {
   static constexpr bool is_known = false;
 };
-template <class R, class T, class... Parameters>
-struct ObjectSignature<R (*)(Rank&, T&, Parameters...), T> : Signature<R (*)(Rank&, Parameters...)> {
+template <class R, class T, class Object, class... Parameters>
+  requires std::same_as<std::remove_const_t<Object>, T>
+struct ObjectSignature<R (*)(Rank&, Object&, Parameters...), T> : Signature<R (*)(Rank&, Parameters...)> {
   using Result = typename TaskValue<R>::type;
-  static constexpr bool is_task = TaskValue<R>::is_task;
 };
-template <class R, class T, class... Parameters>
-struct ObjectSignature<R (*)(Rank&, const T&, Parameters...), T> : ObjectSignature<R (*)(Rank&, T&, Parameters...), T> {
-};
-template <class R, class T, class... Parameters>
-struct ObjectSignature<R (*)(Rank&, T&, Parameters...) noexcept, T>
-    : ObjectSignature<R (*)(Rank&, T&, Parameters...), T> {};
-template <class R, class T, class... Parameters>
-struct ObjectSignature<R (*)(Rank&, const T&, Parameters...) noexcept, T>
-    : ObjectSignature<R (*)(Rank&, T&, Parameters...), T> {};
+template <class R, class T, class Object, class... Parameters>
+struct ObjectSignature<R (*)(Rank&, Object&, Parameters...) noexcept, T>
+    : ObjectSignature<R (*)(Rank&, Object&, Parameters...), T> {};
 
 template <class Function, class T>
 constexpr auto object_signature_of() noexcept {
@@ -63,14 +57,8 @@ Task<ObjectAnswer<typename ObjectSignature<Pointer, T>::Result>> call_object_her
   if (use.object() == nullptr) co_return answer;
   T& object = *static_cast<T*>(use.object());
   const auto function = HandlerId::from_wire(static_cast<std::int64_t>(offset)).template as<Pointer>();
-  if constexpr (ObjectSignature<Pointer, T>::is_task) {
-    auto task = function(rank, object, std::move(arguments)...);
-    if constexpr (std::is_void_v<R>) {
-      co_await task;
-      answer.second.emplace();
-    } else {
-      answer.second.emplace(co_await task);
-    }
+  if constexpr (TaskValue<typename ObjectSignature<Pointer, T>::Returned>::is_task) {
+    co_await store(function(rank, object, std::move(arguments)...), answer.second);
   } else if constexpr (std::is_void_v<R>) {
     function(rank, object, std::move(arguments)...);
     answer.second.emplace();

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <exception>
-#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -38,14 +37,21 @@ struct PendingCall {
   std::vector<std::byte> result;
 };
 
-/// Handlers that bring the answer home.
-void take_result(Rank& rank, const Message& message);
-void take_failure(Rank& rank, const Message& message);
+/// How a function has ended at the peer.
+struct CallEnd {
+  std::vector<std::byte> result;
+  std::exception_ptr error;
+};
+
+/// In place of a call's address: nobody waits for an answer (Rank::tell).
+inline constexpr std::uint64_t kTold = 0;
+
 /// Sends an answer too large for a reply, or made by a coroutine, as a request of its own.
-Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, bool failed, std::vector<std::byte> bytes);
-/// Answers from inside the handler when it is small enough, else through answer().
-void answer_now(Rank& rank, const Message& message, bool failed, std::vector<std::byte> bytes);
-std::vector<std::byte> describe_exception();
+Task<> answer(Rank& rank, std::uint32_t caller, std::uint64_t call, CallEnd end);
+/// Answers from inside the handler when it has a small result, else through answer().
+void answer_now(Rank& rank, const Message& message, CallEnd end);
+/// Of a function that `teller` has told this rank to run: nobody awaits it, so its error goes to standard error.
+void note_told(const Rank& rank, std::uint32_t teller, const std::exception_ptr& error) noexcept;
 /// The text of what the function has thrown there.
 [[noreturn]] void throw_failure(std::uint32_t peer, const std::vector<std::byte>& text);
 [[noreturn]] void throw_no_common_address(const char* what);
@@ -89,20 +95,20 @@ std::vector<std::byte> encode_result(R&& value) {
 template <class Function, class... Arguments>
 Task<> serve(Rank& rank, std::uint32_t caller, std::uint64_t call, Function function,
              std::tuple<Arguments...> arguments) {
-  using R = typename TaskValue<std::invoke_result_t<Function, Rank&, Arguments...>>::type;
-  std::vector<std::byte> bytes;
-  bool failed = false;
+  CallEnd end;
   try {
     auto task = std::apply([&](auto&... argument) { return function(rank, std::move(argument)...); }, arguments);
-    if constexpr (std::is_void_v<R>)
+    if constexpr (std::is_void_v<typename decltype(task)::value_type>)
       co_await task;
     else
-      bytes = encode_result(co_await task);
+      end.result = encode_result(co_await task);
   } catch (...) {
-    failed = true;
-    bytes = describe_exception();
+    end.error = std::current_exception();
   }
-  co_await answer(rank, caller, call, failed, std::move(bytes));
+  if (call != kTold)
+    co_await answer(rank, caller, call, std::move(end));
+  else if (!rank.service().cancelled())  // else it fails, at the end of the job's program, as it was asked to
+    note_told(rank, caller, end.error);
 }
 
 template <class Function, class... Arguments>
@@ -114,19 +120,17 @@ void receive_call(Rank& rank, const Message& message) {
   if constexpr (TaskValue<Returned>::is_task) {
     rank.service().spawn(serve(rank, message.source(), message.argument(0), function, std::move(arguments)));
   } else {
-    bool failed = false;
-    std::vector<std::byte> bytes;
+    CallEnd end;
     try {
       auto run = [&](auto&... argument) { return function(rank, std::move(argument)...); };
       if constexpr (std::is_void_v<Returned>)
         std::apply(run, arguments);
       else
-        bytes = encode_result(std::apply(run, arguments));
+        end.result = encode_result(std::apply(run, arguments));
     } catch (...) {
-      failed = true;
-      bytes = describe_exception();
+      end.error = std::current_exception();
     }
-    answer_now(rank, message, failed, std::move(bytes));
+    answer_now(rank, message, std::move(end));
   }
 }
 
@@ -134,6 +138,7 @@ void receive_call(Rank& rank, const Message& message) {
 template <class Pointer>
 struct Signature {
   static constexpr bool is_known = false;
+  using Returned = Anything;
 };
 template <class R, class... Parameters>
 struct Signature<R (*)(Rank&, Parameters...)> {
@@ -156,8 +161,6 @@ constexpr auto signature_of() noexcept {
 
 /// Whether the arguments of a call can be made the values that its function takes, one by one.
 template <class Values, class... Arguments>
-inline constexpr bool kAreAsMany = std::tuple_size_v<Values> == sizeof...(Arguments);
-template <class Values, class... Arguments>
 inline constexpr bool kAreConvertible = false;
 template <class... Values, class... Arguments>
   requires(sizeof...(Values) == sizeof...(Arguments))
@@ -170,32 +173,58 @@ template <class Function>
 constexpr bool check_sent_whole() {
   constexpr bool is_sent_whole = std::is_pointer_v<Function> || std::is_empty_v<Function>;
   static_assert(is_sent_whole,
-                "a call takes a function or a lambda without captures: what it captured would not exist at the peer");
+                "tell or a call takes a function or a lambda without captures: what it captured would not exist at the "
+                "peer");
   return is_sent_whole;
 }
 template <class Signature, class... Arguments>
-constexpr bool check_call() {
+constexpr bool check_arguments() {
   using Sent = typename Signature::Values;
-  using R = typename TaskValue<typename Signature::Returned>::type;
-  constexpr bool are_as_many = kAreAsMany<Sent, Arguments...>;
+  constexpr bool are_as_many = std::tuple_size_v<Sent> == sizeof...(Arguments);
   constexpr bool fit = kAreConvertible<Sent, Arguments...>;
   constexpr bool are_values = Signature::takes_values;
   constexpr bool travel = kTravels<Sent>;
-  constexpr bool returns = std::is_void_v<R> || kTravels<R>;
-  static_assert(are_as_many, "call: the function takes more or fewer arguments, behind its Rank&, than are given");
-  static_assert(!are_as_many || fit, "call: an argument can't be converted to what the function takes in its place");
-  static_assert(are_values, "call: the function takes its arguments by value or by const reference: they are copies");
+  static_assert(are_as_many,
+                "tell or call: the function takes more or fewer arguments, behind its Rank&, than are given");
+  static_assert(!are_as_many || fit,
+                "tell or call: an argument can't be converted to what the function takes in its place");
+  static_assert(are_values,
+                "tell or call: the function takes its arguments by value or by const reference: they are copies");
   static_assert(travel,
-                "call: an argument's type can't travel: trivially copyable types without pointers can, "
+                "tell or call: an argument's type can't travel: trivially copyable types without pointers can, "
                 "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
+  return fit && are_values && travel;
+}
+template <class Signature, class... Arguments>
+constexpr bool check_call() {
+  using R = typename TaskValue<typename Signature::Returned>::type;
+  constexpr bool returns = std::is_void_v<R> || kTravels<R>;
   static_assert(returns,
                 "call: the result's type can't travel: trivially copyable types without pointers can, "
                 "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
-  return fit && are_values && travel && returns;
+  return check_arguments<Signature, Arguments...>() && returns;
+}
+/// Whether Rank::call and tell take this function.
+template <class Function>
+constexpr bool check_function() {
+  constexpr bool is_sent_whole = check_sent_whole<Function>();
+  constexpr bool is_known = decltype(signature_of<Function>())::is_known;
+  static_assert(!is_sent_whole || is_known,
+                "tell or a call takes a function whose first parameter is Rank& (the peer's), and a lambda without "
+                "`auto`");
+  return is_sent_whole && is_known;
 }
 /// Of a call that does not compile anyway.
 template <class R>
 using ResultOf = std::conditional_t<std::is_void_v<R> || kTravels<R>, R, Anything>;
+
+template <class Function, class... Arguments>
+Task<> tell(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
+  WireWriter writer;
+  std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
+  const std::uint64_t offset = offset_of("tell", function);
+  co_await rank.request(peer, receive_call<Function, Arguments...>, writer.bytes(), kTold, offset);
+}
 
 template <class R, class Function, class... Arguments>
 Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
@@ -219,16 +248,12 @@ Task<R> call(Rank& rank, std::uint32_t peer, Function function, std::tuple<Argum
 /// Cancelling the caller does not cancel the callee: the call is awaited to its end.
 template <class Function, class... Arguments>
 auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
-  constexpr bool is_sent_whole = detail::check_sent_whole<Function>();
   using Signature = decltype(detail::signature_of<Function>());
-  static_assert(!is_sent_whole || Signature::is_known,
-                "a call takes a function whose first parameter is Rank& (the peer's), and a lambda without `auto`");
-  if constexpr (is_sent_whole && Signature::is_known) {
+  using R = typename detail::TaskValue<typename Signature::Returned>::type;
+  if constexpr (detail::check_function<Function>()) {
     // Converted here to what the function takes, so that a string literal travels as the std::string that is wanted.
-    using Sent = typename Signature::Values;
-    using R = typename detail::TaskValue<typename Signature::Returned>::type;
     if constexpr (detail::check_call<Signature, Arguments...>())
-      return detail::call<R>(*this, peer, function, Sent(std::move(arguments)...));
+      return detail::call<R>(*this, peer, function, typename Signature::Values(std::move(arguments)...));
     else
       return detail::never<Task<detail::ResultOf<R>>>();
   } else {
@@ -236,81 +261,17 @@ auto Rank::call(std::uint32_t peer, Function function, Arguments... arguments) {
   }
 }
 
-namespace detail {
-
-/// Nobody awaits the function that `teller` has told this rank to run: what it throws goes to standard error.
-void report_told(const Rank& rank, std::uint32_t teller, const std::exception_ptr& error) noexcept;
-
-template <class Function, class... Arguments>
-Task<> run_told(Rank& rank, std::uint32_t teller, Function function, std::tuple<Arguments...> arguments) {
-  std::exception_ptr failure;
-  try {
-    Task<> task = std::apply([&](auto&... argument) { return function(rank, std::move(argument)...); }, arguments);
-    co_await task;
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  // Cancelled, when the job's program has ended everywhere, it fails as it was asked to.
-  if (failure && !rank.service().cancelled()) report_told(rank, teller, failure);
-}
-
-template <class Function, class... Arguments>
-void receive_told(Rank& rank, const Message& message) {
-  const Function function = function_of<Function>(message);
-  WireReader reader(message.payload());
-  std::tuple<Arguments...> arguments{reader.read<Arguments>()...};  // in order: a braced list
-  if constexpr (TaskValue<std::invoke_result_t<Function, Rank&, Arguments...>>::is_task) {
-    rank.service().spawn(run_told(rank, message.source(), function, std::move(arguments)));
-  } else {
-    try {
-      std::apply([&](auto&... argument) { function(rank, std::move(argument)...); }, arguments);
-    } catch (...) {
-      report_told(rank, message.source(), std::current_exception());
-    }
-  }
-}
-
-template <class Function, class... Arguments>
-Task<> tell(Rank& rank, std::uint32_t peer, Function function, std::tuple<Arguments...> arguments) {
-  WireWriter writer;
-  std::apply([&](auto&... argument) { (writer.write(argument), ...); }, arguments);
-  const std::uint64_t offset = offset_of("tell", function);
-  co_await rank.request(peer, receive_told<Function, Arguments...>, writer.bytes(), 0, offset);
-}
-
-}  // namespace detail
-
-/// What does not fit is refused in the words of Rank::call.
 template <class Function, class... Arguments>
 Task<> Rank::tell(std::uint32_t peer, Function function, Arguments... arguments) {
-  constexpr bool is_sent_whole = std::is_pointer_v<Function> || std::is_empty_v<Function>;
-  static_assert(is_sent_whole,
-                "tell takes a function or a lambda without captures: what it captured would not exist at the peer");
   using Signature = decltype(detail::signature_of<Function>());
-  static_assert(!is_sent_whole || Signature::is_known,
-                "tell takes a function whose first parameter is Rank& (the peer's), and a lambda without `auto`");
-  if constexpr (is_sent_whole && Signature::is_known) {
-    using Sent = typename Signature::Values;
-    constexpr bool are_as_many = detail::kAreAsMany<Sent, Arguments...>;
-    constexpr bool fit = detail::kAreConvertible<Sent, Arguments...>;
-    constexpr bool are_values = Signature::takes_values;
-    constexpr bool travel = kTravels<Sent>;
+  if constexpr (detail::check_function<Function>()) {
     constexpr bool returns_nothing = std::is_void_v<typename detail::TaskValue<typename Signature::Returned>::type>;
-    static_assert(are_as_many, "tell: the function takes more or fewer arguments, behind its Rank&, than are given");
-    static_assert(!are_as_many || fit, "tell: an argument can't be converted to what the function takes in its place");
-    static_assert(are_values, "tell: the function takes its arguments by value or by const reference: they are copies");
-    static_assert(travel,
-                  "tell: an argument's type can't travel: trivially copyable types without pointers can, "
-                  "std::string, and std::vector, std::optional, std::pair and std::tuple of such");
     static_assert(returns_nothing,
                   "tell: the function returns nothing (void or Task<>), since nobody would get its result: use call()");
-    if constexpr (fit && are_values && travel && returns_nothing)
-      return detail::tell(*this, peer, function, Sent(std::move(arguments)...));
-    else
-      return detail::never<Task<>>();
-  } else {
-    return detail::never<Task<>>();
+    if constexpr (detail::check_arguments<Signature, Arguments...>() && returns_nothing)
+      return detail::tell(*this, peer, function, typename Signature::Values(std::move(arguments)...));
   }
+  return detail::never<Task<>>();
 }
 
 }  // namespace coracle::internals

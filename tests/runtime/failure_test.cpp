@@ -22,8 +22,8 @@ Task<> tell_without_memory(Rank& self) {
   const auto other = std::make_exception_ptr(3);
   const test::AllocationsFail fail(1);
   report_failure(self.id(), "a part of a test failed, as it should", error);
-  detail::report_told(self, 7, error);
-  detail::report_told(self, 7, other);
+  detail::note_told(self, 7, error);
+  detail::note_told(self, 7, other);
   co_return;
 }
 

@@ -57,24 +57,24 @@ void note_change(Rank&, std::string&) {}
 void note_without_rank(int) {}
 
 Task<> tell_others(Rank& self) {
-#if WRONG == 40  // tell: the function takes more or fewer arguments, behind its Rank&, than are given
+#if WRONG == 40  // tell or call: the function takes more or fewer arguments, behind its Rank&, than are given
   co_await self.tell(0, note, 1);
-#elif WRONG == 41  // tell: an argument can't be converted to what the function takes in its place
+#elif WRONG == 41  // tell or call: an argument can't be converted to what the function takes in its place
   co_await self.tell(0, note, std::string("one"), "text");
-#elif WRONG == 42  // tell: an argument's type can't travel
+#elif WRONG == 42  // tell or call: an argument's type can't travel
   co_await self.tell(0, note_pointer, static_cast<const int*>(nullptr));
-#elif WRONG == 43  // tell: an argument's type can't travel
+#elif WRONG == 43  // tell or call: an argument's type can't travel
   co_await self.tell(0, note_view, "text");
-#elif WRONG == 50  // tell: the function takes its arguments by value or by const reference
+#elif WRONG == 50  // tell or call: the function takes its arguments by value or by const reference
   co_await self.tell(0, note_change, std::string("text"));
 #elif WRONG == 51  // tell: the function returns nothing (void or Task<>)
   co_await self.tell(0, add, 1, 2);
-#elif WRONG == 52  // tell takes a function whose first parameter is Rank&
+#elif WRONG == 52  // tell or a call takes a function whose first parameter is Rank&
   co_await self.tell(0, note_without_rank, 1);
-#elif WRONG == 53  // tell takes a function whose first parameter is Rank&
+#elif WRONG == 53  // tell or a call takes a function whose first parameter is Rank&
   co_await self.tell(
       0, [](Rank&, auto) {}, 1);
-#elif WRONG == 54  // tell takes a function or a lambda without captures
+#elif WRONG == 54  // tell or a call takes a function or a lambda without captures
   int captured = 1;
   co_await self.tell(0, [captured](Rank&) { static_cast<void>(captured); });
 #endif
