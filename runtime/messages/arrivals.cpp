@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "runtime/core/combinators.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
@@ -26,10 +25,11 @@ void DropUnexpected::operator()(UnexpectedMessage* message) const noexcept {
   FramePool::release(message, bytes);
 }
 
-Arrivals::Arrivals(Rank& rank, Handler room, const Rendezvous::Handlers& handlers)
+Arrivals::Arrivals(Rank& rank, Handler room, const RendezvousHandlers& handlers)
     : rank_(rank),
       flow_control_(window_bytes(rank)),
       rendezvous_(rank, handlers),
+      sends_(rank, handlers, rendezvous_.scheme()),
       room_handler_(room),
       copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {}
 

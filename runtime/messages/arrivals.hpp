@@ -77,6 +77,7 @@ class Arrivals {
   Matcher& matcher() noexcept { return matcher_; }
   std::vector<ProbeWait*>& probes() noexcept { return probes_; }
   Rendezvous& rendezvous() noexcept { return rendezvous_; }
+  RendezvousSends& sends() noexcept { return sends_; }
   /// A loss has ended a wait for that source.
   void told(const Team& team, std::uint32_t source, std::uint32_t rank);
   /// Why no message can come, or have come, of that source: the rank that is lost.
@@ -100,7 +101,7 @@ class Arrivals {
 
  protected:
   /// `room`: of the message that tells a sender how much has been received.
-  Arrivals(Rank& rank, Handler room, const Rendezvous::Handlers& handlers);
+  Arrivals(Rank& rank, Handler room, const RendezvousHandlers& handlers);
   ~Arrivals() = default;
 
   UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
@@ -116,6 +117,7 @@ class Arrivals {
   Matcher matcher_;
   FlowControl flow_control_;
   Rendezvous rendezvous_;
+  RendezvousSends sends_;
   std::vector<ProbeWait*> probes_;
   std::size_t unexpected_ = 0;
 

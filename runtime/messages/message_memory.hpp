@@ -4,23 +4,31 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 
+#include "runtime/core/byte_counts.hpp"
+#include "runtime/core/copy_short.hpp"
 #include "runtime/layout/layout.hpp"
 
 namespace coracle::internals {
 
-/// Refers to the memory and to the layout.
+/// Refers to the memory and to the layout. Made of either, so that one function takes both.
 template <class Byte>
 class MessageMemory {
  public:
   using Scattered = std::conditional_t<std::is_const_v<Byte>, ScatteredSource, ScatteredTarget>;
 
-  explicit MessageMemory(std::span<Byte> bytes) noexcept : origin_(bytes.data()), bytes_(bytes.size()) {}
+  MessageMemory(std::span<Byte> bytes) noexcept : origin_(bytes.data()), bytes_(bytes.size()) {}
+  template <class T>
+  MessageMemory(std::span<T> elements) : MessageMemory(bytes_of(elements)) {
+    static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
+  }
+  /// `count` repetitions of `layout` at `origin`.
+  MessageMemory(decltype(Scattered::origin) origin, const Layout& layout, std::uint64_t count = 1)
+      : MessageMemory(Scattered{origin, layout, count}) {}
   /// Throws Error (bad_input) when it is 2^63 bytes or more. What lies in one piece counts as bytes.
-  explicit MessageMemory(const Scattered& scattered)
+  MessageMemory(const Scattered& scattered)
       : origin_(static_cast<Byte*>(scattered.origin)),
         bytes_(scattered.layout.packed_bytes(scattered.count)),
         layout_(&scattered.layout),
@@ -51,6 +59,13 @@ class MessageMemory {
   std::uint64_t blocks() const noexcept { return layout_ == nullptr ? 1 : layout_->block_count() * count_; }
 
  private:
+  template <class T>
+  static std::span<Byte> bytes_of(std::span<T> elements) {
+    if constexpr (std::is_const_v<Byte>)
+      return byte_span(elements);
+    else
+      return writable_byte_span(elements);
+  }
   /// Of an origin that may be null, where displacements are addresses (MPI_BOTTOM).
   static Byte* moved(Byte* origin, std::int64_t bytes) noexcept {
     return reinterpret_cast<Byte*>(reinterpret_cast<std::uintptr_t>(origin) + static_cast<std::uintptr_t>(bytes));
@@ -65,20 +80,12 @@ class MessageMemory {
 using MessageSource = MessageMemory<const std::byte>;
 using MessageTarget = MessageMemory<std::byte>;
 
-/// memcpy for what is often one word: without a call.
-inline void copy_run(std::byte* target, const std::byte* source, std::size_t bytes) noexcept {
-  if (bytes == sizeof(std::uint64_t))
-    std::memcpy(target, source, sizeof(std::uint64_t));
-  else if (bytes > 0)
-    std::memcpy(target, source, bytes);
-}
-
 /// Fills `room` from byte `position` on; there are so many.
 inline void read_part(const MessageSource& source, std::uint64_t position, std::span<std::byte> room) {
   if (source.is_scattered())
     pack(source.scattered(), position, room);
   else
-    copy_run(room.data(), source.span().data() + position, room.size());
+    copy_short(source.span().subspan(position, room.size()), room.data());
 }
 
 /// Writes `data` at byte `position`; there is room for it.
@@ -86,7 +93,7 @@ inline void write_part(const MessageTarget& target, std::uint64_t position, std:
   if (target.is_scattered())
     unpack(data, position, target.scattered());
   else
-    copy_run(target.span().data() + position, data.data(), data.size());
+    copy_short(data, target.span().data() + position);
 }
 
 /// Copies `bytes` from byte `position` on, which both sides have, without anything between.

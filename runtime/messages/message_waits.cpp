@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "runtime/core/combinators.hpp"
 #include "runtime/core/cpu.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/messages/arrivals.hpp"

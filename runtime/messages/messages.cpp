@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -50,7 +49,9 @@ Messages& Messages::make(Rank& rank) {
 }
 
 Messages::Messages(Rank& rank)
-    : Arrivals(rank, on_room, {on_offer, on_withdraw, on_taken, on_help, on_pull, on_piece}),
+    : Arrivals(rank, on_room,
+               {on_offer, on_withdraw, on_sends<&RendezvousSends::on_taken>, on_sends<&RendezvousSends::on_help>,
+                on_sends<&RendezvousSends::on_pull>, on_piece}),
       data_handler_(HandlerId::of(on_data)),
       has_processes_(rank.placement() == Placement::process),
       eager_bytes_(rank.core().region().shape().messages.eager_bytes) {}
@@ -125,19 +126,6 @@ void Messages::on_withdraw(Rank& rank, const Message& message) {
     return messages.rendezvous_.give_back(message, serial);
   }
   // It is being received: its sender will hear of that.
-}
-
-void Messages::on_taken(Rank& rank, const Message& message) {
-  of(rank).rendezvous_.on_taken(message);
-}
-void Messages::on_help(Rank& rank, const Message& message) {
-  of(rank).rendezvous_.on_help(message);
-}
-void Messages::on_pull(Rank& rank, const Message& message) {
-  of(rank).rendezvous_.on_pull(message);
-}
-void Messages::on_piece(Rank& rank, const Message& message) {
-  of(rank).rendezvous_.on_piece(message);
 }
 
 void Messages::keep(UnexpectedOwner message) {

@@ -12,9 +12,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 
-#include "runtime/core/byte_counts.hpp"
 #include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/rank.hpp"
@@ -78,11 +76,12 @@ class Messages : public Arrivals {
   static void on_room(Rank& rank, const Message& message);
   static void on_offer(Rank& rank, const Message& message);
   static void on_withdraw(Rank& rank, const Message& message);
-  // What is for Rendezvous.
-  static void on_taken(Rank& rank, const Message& message);
-  static void on_help(Rank& rank, const Message& message);
-  static void on_pull(Rank& rank, const Message& message);
-  static void on_piece(Rank& rank, const Message& message);
+  static void on_piece(Rank& rank, const Message& message) { of(rank).rendezvous_.on_piece(message); }
+  /// Of what is for RendezvousSends.
+  template <void (RendezvousSends::*Take)(const Message&)>
+  static void on_sends(Rank& rank, const Message& message) {
+    (of(rank).sends_.*Take)(message);
+  }
 
   static Messages& make(Rank& rank);
   bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;

@@ -1,4 +1,4 @@
-// The sender's side of rendezvous, and what both sides have in common, such as the buffers that messages go through.
+// The sender's side of rendezvous, and the buffers that messages go through.
 #include "runtime/messages/rendezvous.hpp"
 
 #include <algorithm>
@@ -61,25 +61,25 @@ void BounceBuffers::make() {
   made_ = true;
 }
 
-Rendezvous::Rendezvous(Rank& rank, const Handlers& handlers)
+RendezvousSends::RendezvousSends(Rank& rank, const RendezvousHandlers& handlers, const RendezvousScheme& scheme)
     : rank_(rank),
       handlers_(handlers),
-      bounce_buffers_(rank.core().region().bounce_memory(rank.id())),
-      scheme_(rank.core().region().shape().messages.scheme) {}
+      scheme_(scheme),
+      bounce_buffers_(rank.core().region().bounce_memory(rank.id())) {}
 
-Rendezvous::~Rendezvous() {
-  CORACLE_ASSERT(offered_.empty() && arriving_.empty(), "a rank ended while {} sends wait", offered_.size());
+RendezvousSends::~RendezvousSends() {
+  CORACLE_ASSERT(offered_.empty(), "a rank ended while {} sends wait", offered_.size());
 }
 
-bool Rendezvous::is_beside(std::uint32_t peer) const noexcept {
-  return rank_.placement() != Placement::sim && rank_.node_of(peer) == rank_.node();
+bool is_beside(const Rank& rank, std::uint32_t peer) noexcept {
+  return rank.placement() != Placement::sim && rank.node_of(peer) == rank.node();
 }
 
-bool Rendezvous::shares_addresses(std::uint32_t peer) const noexcept {
-  return is_beside(peer) && rank_.placement() != Placement::process;
+bool shares_addresses(const Rank& rank, std::uint32_t peer) noexcept {
+  return is_beside(rank, peer) && rank.placement() != Placement::process;
 }
 
-Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t peer) {
+Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint32_t peer) {
   const std::uint64_t serial = ++serial_;
   PendingSend offered(rank_.core(), peer, *this, serial, source);
   std::vector<std::byte> layout;
@@ -98,14 +98,14 @@ Task<> Rendezvous::offer(Envelope envelope, MessageSource source, std::uint32_t 
   }
   offered_.erase(serial);
   if (failure) std::rethrow_exception(failure);
-  if (offered.end == End::withdrawn) co_await yield();  // throws: it was cancelled
-  if (offered.end == End::failed)
+  if (offered.end == RendezvousEnd::withdrawn) co_await yield();  // throws: it was cancelled
+  if (offered.end == RendezvousEnd::failed)
     throw Error::of_operation(Errc::device_failed, "send", static_cast<int>(rank_.id()), static_cast<int>(peer),
                               "a GPU that the message lies on, or should go to, has failed: the receiver's error tells "
                               "more");
 }
 
-ReadyToSend Rendezvous::describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
+ReadyToSend RendezvousSends::describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
   // Measured: of shorter blocks the kernel copies fewer in the time than two copies by hand take.
   constexpr std::size_t kKernelBlockBytes = 2048;
   const MessageSource& source = offered.shared.source();
@@ -113,7 +113,7 @@ ReadyToSend Rendezvous::describe(PendingSend& offered, std::uint32_t peer, std::
   offer.bytes = source.bytes();
   offer.serial = offered.serial;
   offer.address = reinterpret_cast<std::uint64_t>(source.origin());
-  if (shares_addresses(peer)) offer.shared = &offered.shared;
+  if (shares_addresses(rank_, peer)) offer.shared = &offered.shared;
   if (is_on_device(rank_.core(), source)) {
     const RemoteAddress lowest = rank_.core().device_memory()->place_of(source.lowest());
     offer.device_of = lowest.rank;
@@ -123,7 +123,7 @@ ReadyToSend Rendezvous::describe(PendingSend& offered, std::uint32_t peer, std::
   if (!source.is_scattered()) return offer;
   const ScatteredSource scattered = source.scattered();
   offer.count = scattered.count;
-  if (offer.shared != nullptr || (!is_beside(peer) && !offer.on_device())) return offer;
+  if (offer.shared != nullptr || (!is_beside(rank_, peer) && !offer.on_device())) return offer;
   if (offer.on_device() || scheme_ == RendezvousScheme::cma ||
       (scheme_ == RendezvousScheme::automatic &&
        scattered.layout.size() / scattered.layout.block_count() >= kKernelBlockBytes)) {
@@ -134,45 +134,41 @@ ReadyToSend Rendezvous::describe(PendingSend& offered, std::uint32_t peer, std::
   return offer;
 }
 
-void Rendezvous::PendingSend::cancelled(void* offered) {
+void RendezvousSends::PendingSend::cancelled(void* offered) {
   auto& mine = *static_cast<PendingSend*>(offered);
   if (std::exchange(mine.asked_back, true)) return;
-  Rendezvous& owner = mine.owner;
+  RendezvousSends& owner = mine.owner;
   owner.rank_.service().spawn(owner.ask_back(static_cast<std::uint32_t>(mine.taken.peer()), mine.serial));
 }
 
-Task<> Rendezvous::ask_back(std::uint32_t peer, std::uint64_t serial) {
+Task<> RendezvousSends::ask_back(std::uint32_t peer, std::uint64_t serial) {
   co_await yield();  // not from inside the cancellation
   if (offered_.contains(serial)) co_await rank_.request(peer, handlers_.withdraw, {}, serial);
 }
 
-Rendezvous::PendingSend* Rendezvous::find(std::uint64_t serial, std::uint32_t peer) noexcept {
+RendezvousSends::PendingSend* RendezvousSends::find(std::uint64_t serial, std::uint32_t peer) noexcept {
   const auto found = offered_.find(serial);
   // One that has ended by itself is not there any more.
   if (found == offered_.end() || found->second->taken.peer() != static_cast<int>(peer)) return nullptr;
   return found->second;
 }
 
-void Rendezvous::on_taken(const Message& message) {
+void RendezvousSends::on_taken(const Message& message) {
   PendingSend* offered = find(message.argument(0), message.source());
   if (offered == nullptr) return;
-  offered->end = static_cast<End>(message.argument(1));
+  offered->end = static_cast<RendezvousEnd>(message.argument(1));
   offered->taken.set();
-}
-
-void Rendezvous::give_back(const Message& message, std::uint64_t serial) const {
-  message.reply(handlers_.taken, {}, {serial, static_cast<std::uint64_t>(End::withdrawn)});
 }
 
 // --- with the sender's help ---
 
-void Rendezvous::on_help(const Message& message) {
+void RendezvousSends::on_help(const Message& message) {
   if (find(message.argument(0), message.source()) == nullptr) return;
   const auto* target = reinterpret_cast<const MessageTarget*>(message.argument(1));
   rank_.service().spawn(help(message.argument(0), target));
 }
 
-Task<> Rendezvous::help(std::uint64_t serial, const MessageTarget* target) {
+Task<> RendezvousSends::help(std::uint64_t serial, const MessageTarget* target) {
   // The loop turns now and then: the receiver may have ended with it meanwhile, and others want something, too.
   constexpr int kChunksAtOnce = 8;
   for (;;) {
@@ -186,7 +182,7 @@ Task<> Rendezvous::help(std::uint64_t serial, const MessageTarget* target) {
 
 // --- in pieces ---
 
-void Rendezvous::on_pull(const Message& message) {
+void RendezvousSends::on_pull(const Message& message) {
   // Each packs while another's piece is being read.
   constexpr int kSendersMax = 3;
   PendingSend* offered = find(message.argument(0), message.source());
@@ -200,7 +196,7 @@ void Rendezvous::on_pull(const Message& message) {
     rank_.service().spawn(send_pieces(message.argument(0), message.source(), message.argument(1)));
 }
 
-Task<> Rendezvous::send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving) {
+Task<> RendezvousSends::send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving) {
   co_await yield();  // not from inside a handler
   const BounceBuffer buffer = co_await bounce_buffers_.take();
   try {

@@ -8,7 +8,6 @@
 #include <exception>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <unordered_map>
 #include <vector>
 
@@ -42,64 +41,95 @@ bool is_on_device(const RankCore& core, const MessageMemory<Byte>& memory) {
 /// Copies a message that is here, by a GPU's engines. All must live until it has ended.
 Task<> copy_to_device(RankCore& core, std::span<const std::byte> payload, const MessageTarget& target);
 
-/// One rank's. Its thread only.
-class Rendezvous {
+/// Of the messages of rendezvous: they call the functions of these names, or of Messages, at the other side.
+struct RendezvousHandlers {
+  Handler offer;
+  Handler withdraw;
+  Handler taken;
+  Handler help;
+  Handler pull;
+  Handler piece;
+};
+
+/// What the receiver says of a message, when it needs it no more.
+enum class RendezvousEnd : std::uint64_t { received, withdrawn, failed };
+
+/// Whether `peer` is of this node, so that both see one memory, or the same kernel.
+bool is_beside(const Rank& rank, std::uint32_t peer) noexcept;
+/// Whether the memory of `peer` is plain memory here.
+bool shares_addresses(const Rank& rank, std::uint32_t peer) noexcept;
+
+/// The sender's side: the messages of one rank that wait to be received. Its thread only.
+class RendezvousSends {
  public:
-  /// For the messages that it sends: they call the functions of these names, or of Messages, at their receiver.
-  struct Handlers {
-    Handler offer;
-    Handler withdraw;
-    Handler taken;
-    Handler help;
-    Handler pull;
-    Handler piece;
-  };
+  /// `scheme`: of the rank, at any time.
+  RendezvousSends(Rank& rank, const RendezvousHandlers& handlers, const RendezvousScheme& scheme);
+  ~RendezvousSends();
+  RendezvousSends(const RendezvousSends&) = delete;
+  RendezvousSends& operator=(const RendezvousSends&) = delete;
 
-  Rendezvous(Rank& rank, const Handlers& handlers);
-  ~Rendezvous();
-  Rendezvous(const Rendezvous&) = delete;
-  Rendezvous& operator=(const Rendezvous&) = delete;
-
-  /// Sender: done when the message has been received.
+  /// Done when the message has been received.
   Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer);
-  /// Receiver, in answer to a request to have an offer back, from its handler.
-  void give_back(const Message& message, std::uint64_t serial) const;
-  /// Receiver: fills `target` if the message fits, and lets it go.
-  Task<> take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
-  /// Receiver: the sender may forget it. `failed`: a GPU at either end did.
-  Task<> say_taken(std::uint32_t peer, std::uint64_t serial, bool failed = false);
+  BounceBuffers& bounce_buffers() noexcept { return bounce_buffers_; }
 
-  // --- messages of peers ---
+  // --- messages of receivers ---
   void on_taken(const Message& message);
   void on_help(const Message& message);
   void on_pull(const Message& message);
-  void on_piece(const Message& message);
-
-  /// Whether `peer` is another rank whose memory is plain memory here.
-  bool shares_addresses(std::uint32_t peer) const noexcept;
-  BounceBuffers& bounce_buffers() noexcept { return bounce_buffers_; }
-  void fix_scheme(RendezvousScheme scheme) noexcept { scheme_ = scheme; }
 
  private:
-  /// What the receiver says of a message, when it needs it no more.
-  enum class End : std::uint64_t { received, withdrawn, failed };
-  /// A message of this rank that waits to be received.
   struct PendingSend {
-    PendingSend(RankCore& core, std::uint32_t peer, Rendezvous& of, std::uint64_t number,
+    PendingSend(RankCore& core, std::uint32_t peer, RendezvousSends& of, std::uint64_t number,
                 const MessageSource& source) noexcept
         : taken(core, "send", peer, cancelled, this), owner(of), serial(number), shared(source) {}
     /// From inside Scope::cancel, also more than once.
     static void cancelled(void* offered);
     PeerEvent taken;
-    Rendezvous& owner;
+    RendezvousSends& owner;
     std::uint64_t serial;
     SharedCopy shared;
     std::uint64_t next_piece = 0;  // where it begins
     int senders = 0;               // of pieces
     bool is_told = false;          // the receiver says when all pieces have landed
     bool asked_back = false;
-    End end = End::received;
+    RendezvousEnd end = RendezvousEnd::received;
   };
+
+  ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
+  Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
+  PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
+  Task<> help(std::uint64_t serial, const MessageTarget* target);
+  Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
+
+  Rank& rank_;
+  const RendezvousHandlers handlers_;
+  const RendezvousScheme& scheme_;
+  BounceBuffers bounce_buffers_;
+  std::uint64_t serial_ = 0;
+  std::unordered_map<std::uint64_t, PendingSend*> offered_;
+};
+
+/// The receiver's side. One rank's; its thread only.
+class Rendezvous {
+ public:
+  Rendezvous(Rank& rank, const RendezvousHandlers& handlers);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  /// In answer to a request to have an offer back, from its handler.
+  void give_back(const Message& message, std::uint64_t serial) const;
+  /// Fills `target` if the message fits, and lets it go.
+  Task<> take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  /// The sender may forget it. `failed`: a GPU at either end did.
+  Task<> say_taken(std::uint32_t peer, std::uint64_t serial, bool failed = false);
+  /// A message of a sender.
+  void on_piece(const Message& message);
+
+  void fix_scheme(RendezvousScheme scheme) noexcept { scheme_ = scheme; }
+  const RendezvousScheme& scheme() const noexcept { return scheme_; }
+
+ private:
   /// A message that comes in pieces.
   struct Arriving {
     Arriving(RankCore& core, std::uint32_t peer, const MessageTarget& to, std::uint64_t all, Scope* lands) noexcept
@@ -110,12 +140,6 @@ class Rendezvous {
     Scope* landings;             // of pieces that engines copy to a GPU
     std::exception_ptr failure;  // why one did not begin
   };
-
-  ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
-  Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
-  PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
-  Task<> help(std::uint64_t serial, const MessageTarget* target);
-  Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
 
   /// Those that an offer can be taken by, always in the same order for messages of one class.
   struct Choice {
@@ -129,7 +153,6 @@ class Rendezvous {
   std::optional<RendezvousScheme> fixed_scheme(const ReadyToSend& offer, std::uint32_t peer) const noexcept;
   std::optional<RendezvousScheme> device_scheme(const ReadyToSend& offer, const MessageTarget& target) const;
   Task<> take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, RendezvousScheme& scheme);
-  bool is_beside(std::uint32_t peer) const noexcept;
   Task<> fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Task<> copy_alone(ReadyToSend offer, const MessageTarget& target);
   Task<> copy_together(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
@@ -142,14 +165,11 @@ class Rendezvous {
   Task<> copy_by_engines(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
 
   Rank& rank_;
-  const Handlers handlers_;
-  BounceBuffers bounce_buffers_;
+  const RendezvousHandlers handlers_;
   RendezvousScheme scheme_;
   SchemeTuner tuner_;
   bool kernel_refuses_ = false;  // to read the memory of other processes
-  std::uint64_t serial_ = 0;
   std::uint64_t arrivals_ = 0;
-  std::unordered_map<std::uint64_t, PendingSend*> offered_;
   std::unordered_map<std::uint64_t, Arriving*> arriving_;
 };
 

@@ -27,6 +27,17 @@ double copy_ns(std::uint64_t bytes, std::uint64_t blocks) noexcept {
 
 }  // namespace
 
+Rendezvous::Rendezvous(Rank& rank, const RendezvousHandlers& handlers)
+    : rank_(rank), handlers_(handlers), scheme_(rank.core().region().shape().messages.scheme) {}
+
+Rendezvous::~Rendezvous() {
+  CORACLE_ASSERT(arriving_.empty(), "a rank ended while {} messages come", arriving_.size());
+}
+
+void Rendezvous::give_back(const Message& message, std::uint64_t serial) const {
+  message.reply(handlers_.taken, {}, {serial, static_cast<std::uint64_t>(RendezvousEnd::withdrawn)});
+}
+
 Task<> Rendezvous::take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   const bool by_engines = offer.on_device() || is_on_device(rank_.core(), target);
   std::exception_ptr failure;
@@ -83,7 +94,7 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
 Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool failed) {
   try {
     co_await rank_.request(peer, handlers_.taken, {}, serial,
-                           static_cast<std::uint64_t>(failed ? End::failed : End::received));
+                           static_cast<std::uint64_t>(failed ? RendezvousEnd::failed : RendezvousEnd::received));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then it waits no longer
   }
@@ -92,7 +103,7 @@ Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool fail
 // --- the choice ---
 
 std::optional<RendezvousScheme> Rendezvous::fixed_scheme(const ReadyToSend& offer, std::uint32_t peer) const noexcept {
-  const bool beside = is_beside(peer);
+  const bool beside = is_beside(rank_, peer);
   const bool is_known = offer.shared != nullptr || offer.count == 0 || offer.layout_bytes > 0;
   const auto is_possible = [&] {
     switch (scheme_) {
@@ -128,7 +139,7 @@ Rendezvous::Choice Rendezvous::choice(const ReadyToSend& offer, std::uint32_t pe
 
 Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer, std::uint32_t peer,
                                                         const MessageTarget& target) const noexcept {
-  const bool beside = is_beside(peer);
+  const bool beside = is_beside(rank_, peer);
   // Memory in the job's region is reached without the kernel.
   const RemoteAddress there{offer.address, peer, RemoteAddress::kWholeMemory};
   const bool is_near = beside && rank_.core().addresses().reach(there, offer.bytes) != nullptr;

@@ -42,17 +42,17 @@ bool Send::await_ready() {
 }
 
 bool Send::begin(std::uint32_t peer, bool at_once) {
-  Rendezvous& rendezvous = messages_.rendezvous();
+  RendezvousSends& sends = messages_.sends();
   if (!at_once) {
     slow_path_.reset(new SlowPath);
-    offer_ = &slow_path_->offer.emplace(rendezvous.offer(envelope_, source_, peer));
+    offer_ = &slow_path_->offer.emplace(sends.offer(envelope_, source_, peer));
     offer_->awaited_at(request_.where());
     return false;
   }
   const std::size_t bytes = source_.bytes();
   std::byte* packed = messages_.rank().core().transport_to(peer).payload_room(bytes);
   if (packed == nullptr && bytes <= BounceBuffers::kBufferBytes) {
-    buffer_ = rendezvous.bounce_buffers().try_take();
+    buffer_ = sends.bounce_buffers().try_take();
     packed = buffer_.data();
   }
   if (packed == nullptr) {

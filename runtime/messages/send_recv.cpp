@@ -26,6 +26,23 @@ void throw_short_value(const Received& received, std::size_t bytes) {
                           received.bytes, received.source, received.tag, bytes));
 }
 
+namespace {
+
+Send send_as(Team& team, const Envelope& envelope, const MessageSource& data, std::uint32_t to) {
+  Messages::check_member(team, to, "send");
+  CORACLE_ASSERT(envelope.tag != kAnyTag, "send: kAnyTag is for receives");
+  Rank& rank = team.rank();
+  return {Messages::of(rank), envelope, data, rank.core(), team.member(to)};
+}
+
+Receive recv_as(Team& team, const Envelope& wanted, const MessageTarget& buffer) {
+  if (wanted.source != kAnySource) Messages::check_member(team, wanted.source, "recv");
+  Messages& all = Messages::of(team.rank());
+  return {all, team, wanted, buffer, all.on_device(buffer)};
+}
+
+}  // namespace
+
 MatchedMessage::MatchedMessage(Messages& messages, UnexpectedOwner message) noexcept
     : messages_(&messages), message_(std::move(message)) {}
 
@@ -37,13 +54,13 @@ Received MatchedMessage::info() const noexcept {
   return {message_->envelope.source, message_->envelope.tag, message_->bytes()};
 }
 
-Task<Received> MatchedMessage::receive(const MessageTarget& target) {
+Task<Received> MatchedMessage::recv(const MessageTarget& target) {
   CORACLE_ASSERT(message_ != nullptr, "a matched message was received twice");
   return messages_->receive(std::move(message_), target);
 }
 
 Send PersistentSend::run() {
-  return team_.send_memory(source_, to_, tag_);
+  return team_.send(source_, to_, tag_);
 }
 
 Started<> PersistentSend::start() {
@@ -55,55 +72,43 @@ Started<Received> PersistentRecv::start() {
 }
 
 Receive PersistentRecv::run() {
-  return team_.receive_memory(target_, from_, tag_);
+  return team_.recv(target_, from_, tag_);
 }
 
-Send Team::send_memory(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
-  Messages& all = Messages::of(rank());
-  Messages::check_member(*this, to, "send");
-  CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
-  return {all, {identity(), index(), tag}, source, rank().core(), member(to)};
+PersistentSend Team::prepare_send(const MessageSource& data, std::uint32_t to, std::uint64_t tag) {
+  return {*this, data, to, tag};
+}
+
+PersistentRecv Team::prepare_recv(const MessageTarget& buffer, std::uint32_t from, std::uint64_t tag) {
+  return {*this, buffer, from, tag};
+}
+
+Send Team::send(const MessageSource& data, std::uint32_t to, std::uint64_t tag) {
+  return send_as(*this, {identity(), index(), tag}, data, to);
 }
 
 Send Team::send_internal(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
-  Messages::check_member(*this, to, "send");
-  return {Messages::of(rank()), {internal_identity(), index(), tag}, source, rank().core(), member(to)};
+  return send_as(*this, {internal_identity(), index(), tag}, source, to);
 }
 
-Task<> Team::send_memory_synchronously(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
+Task<> Team::send_synchronously(const MessageSource& data, std::uint32_t to, std::uint64_t tag) {
   Messages::check_member(*this, to, "send");
   CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
-  return Messages::of(rank()).rendezvous().offer({identity(), index(), tag}, source, member(to));
+  return Messages::of(rank()).sends().offer({identity(), index(), tag}, data, member(to));
 }
 
-Task<> Team::send_synchronously(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
-  return send_memory_synchronously(MessageSource(source), to, tag);
-}
-
-Send Team::send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
-  return send_memory(MessageSource(source), to, tag);
-}
-
-Receive Team::receive_memory(const MessageTarget& target, std::uint32_t from, std::uint64_t tag) {
-  Messages& all = Messages::of(rank());
-  if (from != kAnySource) Messages::check_member(*this, from, "recv");
-  return {all, *this, {identity(), from, tag}, target, all.on_device(target)};
+Receive Team::recv(const MessageTarget& buffer, std::uint32_t from, std::uint64_t tag) {
+  return recv_as(*this, {identity(), from, tag}, buffer);
 }
 
 Receive Team::receive_internal(const MessageTarget& target, std::uint32_t from, std::uint64_t tag) {
-  Messages& all = Messages::of(rank());
-  if (from != kAnySource) Messages::check_member(*this, from, "recv");
-  return {all, *this, {internal_identity(), from, tag}, target, all.on_device(target)};
+  return recv_as(*this, {internal_identity(), from, tag}, target);
 }
 
-Receive Team::recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {
-  return receive_memory(MessageTarget(target), from, tag);
-}
-
-Task<Received> Team::send_recv(ScatteredSource source, std::uint32_t to, std::uint64_t send_tag, ScatteredTarget target,
+Task<Received> Team::send_recv(MessageSource data, std::uint32_t to, std::uint64_t send_tag, MessageTarget buffer,
                                std::uint32_t from, std::uint64_t recv_tag) {
-  const std::tuple<Received, std::monostate> both =
-      co_await when_all(recv(target, from, recv_tag), send(source, to, send_tag));
+  // Posted first, so that what comes meanwhile finds it.
+  const auto both = co_await when_all(recv(buffer, from, recv_tag), send(data, to, send_tag));
   co_return std::get<0>(both);
 }
 

@@ -36,24 +36,12 @@ class [[nodiscard]] MatchedMessage {
 
   Received info() const noexcept;
   /// Once. Throws Error (truncated) when `buffer` is too short: then the message is gone.
-  template <class T>
-  Task<Received> recv(std::span<T> buffer) {
-    return receive(MessageTarget(writable_byte_span(buffer)));
-  }
-  Task<Received> recv(const ScatteredTarget& target) { return receive(MessageTarget(target)); }
-  /// Into memory of either kind.
-  Task<Received> receive(const MessageTarget& target);
+  Task<Received> recv(const MessageTarget& buffer);
 
  private:
   Messages* messages_;
   UnexpectedOwner message_;
 };
-
-template <class T>
-Send Team::send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
-  static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return send_memory(MessageSource(byte_span(data)), to, tag);
-}
 
 template <std::ranges::contiguous_range Range>
   requires(!std::ranges::view<Range>)
@@ -65,20 +53,8 @@ template <class T>
 Task<> Team::send_value(T value, std::uint32_t to, std::uint64_t tag) {
   if constexpr (detail::check_travels_as_bytes<T>()) {
     const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(&value), sizeof(T));
-    co_await send_memory(MessageSource(bytes), to, tag);
+    co_await send(bytes, to, tag);
   }
-}
-
-template <class T>
-Task<> Team::send_synchronously(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
-  static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return send_memory_synchronously(MessageSource(byte_span(data)), to, tag);
-}
-
-template <class T>
-Receive Team::recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
-  static_assert(std::is_trivially_copyable_v<T>, "a message's elements travel as their bytes");
-  return receive_memory(MessageTarget(writable_byte_span(buffer)), from, tag);
 }
 
 template <std::ranges::contiguous_range Range>
@@ -92,18 +68,10 @@ Task<T> Team::recv_value(std::uint32_t from, std::uint64_t tag) {
   if constexpr (detail::check_travels_as_bytes<T>()) {
     T value;
     const std::span<std::byte> bytes(reinterpret_cast<std::byte*>(&value), sizeof(T));
-    const Received received = co_await receive_memory(MessageTarget(bytes), from, tag);
+    const Received received = co_await recv(bytes, from, tag);
     if (received.bytes != sizeof(T)) throw_short_value(received, sizeof(T));
     co_return value;
   }
-}
-
-template <class T, class U>
-Task<Received> Team::send_recv(std::span<T> data, std::uint32_t to, std::uint64_t send_tag, std::span<U> buffer,
-                               std::uint32_t from, std::uint64_t recv_tag) {
-  // Posted first, so that what comes meanwhile finds it.
-  const auto both = co_await when_all(recv(buffer, from, recv_tag), send(data, to, send_tag));
-  co_return std::get<0>(both);
 }
 
 /// A message that is sent, or received, many times alike: made once by Team::prepare_send or prepare_recv.
@@ -137,23 +105,5 @@ class PersistentRecv {
   std::uint32_t from_;
   std::uint64_t tag_;
 };
-
-template <class T>
-PersistentSend Team::prepare_send(std::span<T> data, std::uint32_t to, std::uint64_t tag) {
-  return {*this, MessageSource(byte_span(data)), to, tag};
-}
-
-inline PersistentSend Team::prepare_send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag) {
-  return {*this, MessageSource(source), to, tag};
-}
-
-template <class T>
-PersistentRecv Team::prepare_recv(std::span<T> buffer, std::uint32_t from, std::uint64_t tag) {
-  return {*this, MessageTarget(writable_byte_span(buffer)), from, tag};
-}
-
-inline PersistentRecv Team::prepare_recv(const ScatteredTarget& target, std::uint32_t from, std::uint64_t tag) {
-  return {*this, MessageTarget(target), from, tag};
-}
 
 }  // namespace coracle::internals

@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <optional>
-#include <utility>
 
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/collective_watchdog.hpp"

@@ -6,11 +6,9 @@
 #include <source_location>
 #include <span>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "runtime/core/byte_counts.hpp"
-#include "runtime/core/event.hpp"
 #include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/collective_log.hpp"
@@ -203,47 +201,39 @@ class Team final : private TeamCore {
   // one member to another that a receive accepts, it gets the first that was sent; of the receives that accept a
   // message, it goes to the first that was posted. They have nothing to do with collectives, nor does a team that is
   // broken end them: only the loss of the member that they depend on does (Errc::peer_lost).
+  //
+  // Data and buffers are spans, ranges with a name, or scattered: `{origin, layout, count}`, whose layout must live as
+  // long as the memory. The two sides of a message may lie differently: it goes in the packed order of both layouts,
+  // and one that is shorter than its buffer fills the beginning of that.
 
   /// Sends `data` to the member at `to`. Returns when `data` may be reused: for short messages at once, else when it
   /// has been received. `tag`: anything but kAnyTag. Cancelled, it is withdrawn, unless it is being received. `data`
   /// may lie on a GPU (see Gpu); throws Error (device_failed) when that, or the receiver's, ends the copy.
-  template <class T>
-  Send send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
+  Send send(const MessageMemory<const std::byte>& data, std::uint32_t to, std::uint64_t tag = 0);
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
   Send send(const Range& data, std::uint32_t to, std::uint64_t tag = 0);
   /// Not of a temporary, which could be gone before the message is: give it a name, or send_value() what is one value.
   template <detail::owning_range Range>
   Send send(const Range&& data, std::uint32_t to, std::uint64_t tag = 0) = delete;
-  /// What is scattered. The layout must live until it returns.
-  Send send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
   template <class T>
   Task<> send_value(T value, std::uint32_t to, std::uint64_t tag = 0);
   /// As send(), but returns only when a receive has taken the message, however short it is.
-  template <class T>
-  Task<> send_synchronously(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
-  Task<> send_synchronously(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
+  Task<> send_synchronously(const MessageMemory<const std::byte>& data, std::uint32_t to, std::uint64_t tag = 0);
   /// Receives a message of the member at `from`, or kAnySource, with `tag`, or kAnyTag. The message may be shorter than
   /// `buffer`; for one that is longer it throws Error (truncated), and that message is gone. From kAnySource, the loss
   /// of any member is thrown once; receives that are called later wait for the others. `buffer` may lie on a GPU;
   /// throws Error (device_failed) when that, or the sender's, ends the copy: then it holds any bytes.
-  template <class T>
-  Receive recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
+  Receive recv(const MessageMemory<std::byte>& buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   template <std::ranges::contiguous_range Range>
     requires(!std::ranges::view<Range>)
   Receive recv(Range& buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
-  /// Into what is scattered, however the sender's bytes lie: in the packed order of both layouts. A message that is
-  /// shorter fills the beginning of it.
-  Receive recv(const ScatteredTarget& target, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   /// Throws Error (truncated) also when the message is shorter than a T.
   template <class T>
   Task<T> recv_value(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   /// Both at the same time.
-  template <class T, class U>
-  Task<Received> send_recv(std::span<T> data, std::uint32_t to, std::uint64_t send_tag, std::span<U> buffer,
-                           std::uint32_t from, std::uint64_t recv_tag);
-  Task<Received> send_recv(ScatteredSource source, std::uint32_t to, std::uint64_t send_tag, ScatteredTarget target,
-                           std::uint32_t from, std::uint64_t recv_tag);
+  Task<Received> send_recv(MessageMemory<const std::byte> data, std::uint32_t to, std::uint64_t send_tag,
+                           MessageMemory<std::byte> buffer, std::uint32_t from, std::uint64_t recv_tag);
   /// The message that a recv would get now, if there is one. It stays.
   std::optional<Received> probe(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   /// Waits until there is one.
@@ -251,19 +241,11 @@ class Team final : private TeamCore {
   /// Takes the message that a recv would get now, if there is one, so that nobody else receives it.
   std::optional<MatchedMessage> matched_probe(std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
   /// For what is sent or received again and again: `data` and `buffer` stay the same.
-  template <class T>
-  PersistentSend prepare_send(std::span<T> data, std::uint32_t to, std::uint64_t tag = 0);
-  PersistentSend prepare_send(const ScatteredSource& source, std::uint32_t to, std::uint64_t tag = 0);
-  template <class T>
-  PersistentRecv prepare_recv(std::span<T> buffer, std::uint32_t from = kAnySource, std::uint64_t tag = kAnyTag);
-  PersistentRecv prepare_recv(const ScatteredTarget& target, std::uint32_t from = kAnySource,
+  PersistentSend prepare_send(const MessageMemory<const std::byte>& data, std::uint32_t to, std::uint64_t tag = 0);
+  PersistentRecv prepare_recv(const MessageMemory<std::byte>& buffer, std::uint32_t from = kAnySource,
                               std::uint64_t tag = kAnyTag);
 
-  // For layers above, which have an interface of their own: the same of memory of either kind; and messages that no
-  // receive or probe of the program sees.
-  Send send_memory(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
-  Receive receive_memory(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
-  Task<> send_memory_synchronously(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
+  // For layers above, which have an interface of their own: messages that no receive or probe of the program sees.
   Send send_internal(const MessageMemory<const std::byte>& source, std::uint32_t to, std::uint64_t tag);
   Receive receive_internal(const MessageMemory<std::byte>& target, std::uint32_t from, std::uint64_t tag);
 

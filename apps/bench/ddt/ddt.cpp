@@ -125,7 +125,7 @@ class DdtExchange {
     if (takes_part()) {
       const bool needs_addresses =
           way.message == RendezvousScheme::one_sided || way.message == RendezvousScheme::cooperative;
-      works = !needs_addresses || messages().rendezvous().shares_addresses(peer());
+      works = !needs_addresses || shares_addresses(messages().rank(), peer());
       if (works) works = co_await check_both(way);
     }
     const int all = co_await self_.world().all_reduce(works ? 1 : 0, min_of);

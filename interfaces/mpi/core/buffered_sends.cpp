@@ -12,8 +12,7 @@ struct BufferedSends::Copy {
   Copy(Comm& of, const internals::MessageSource& source, std::uint32_t to, std::uint64_t message_tag)
       : comm(&of), dest(static_cast<int>(to)), tag(static_cast<int>(message_tag)), bytes(source.bytes()) {
     internals::read_part(source, 0, bytes);
-    send.emplace(
-        comm->team().send_memory(internals::MessageSource(std::span<const std::byte>(bytes)), to, message_tag));
+    send.emplace(comm->team().send(internals::MessageSource(std::span<const std::byte>(bytes)), to, message_tag));
   }
   bool done() const noexcept { return completion == nullptr || completion->done(); }
   Count room() const noexcept { return static_cast<Count>(bytes.size()) + kBsendOverhead; }

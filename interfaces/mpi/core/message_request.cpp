@@ -106,7 +106,7 @@ MessageRequest* MessageRequest::receive_matched(internals::MatchedMessage& messa
   const MessageArguments arguments{buffer, count, datatype, static_cast<int>(of.source), static_cast<int>(of.tag),
                                    &comm};
   auto made = Ref<MessageRequest>::adopt(new MessageRequest(arguments, SendMode::standard, true, false));
-  made->matched_.emplace(message.receive(arguments.target()));
+  made->matched_.emplace(message.recv(arguments.target()));
   made->wait_for(*made->matched_);
   return made.give();
 }
@@ -116,9 +116,8 @@ void MessageRequest::begin() {
   if (arguments_.peer == kProcNull) {
     outcome_ = receives_ ? null_status() : Status{};
   } else if (receives_) {
-    receive_.emplace(MadeInPlace{[this] {
-      return comm()->team().receive_memory(arguments_.target(), arguments_.from(), arguments_.wanted_tag());
-    }});
+    receive_.emplace(MadeInPlace{
+        [this] { return comm()->team().recv(arguments_.target(), arguments_.from(), arguments_.wanted_tag()); }});
     wait_for(*receive_);
   } else {
     begin_send();
@@ -131,10 +130,10 @@ void MessageRequest::begin_send() {
   switch (mode_) {
     case SendMode::standard:
     case SendMode::ready:
-      send_.emplace(MadeInPlace{[&] { return comm()->team().send_memory(arguments_.source(), to, tag); }});
+      send_.emplace(MadeInPlace{[&] { return comm()->team().send(arguments_.source(), to, tag); }});
       return wait_for(*send_);
     case SendMode::synchronous:
-      task_.emplace(comm()->team().send_memory_synchronously(arguments_.source(), to, tag));
+      task_.emplace(comm()->team().send_synchronously(arguments_.source(), to, tag));
       return wait_for(*task_);
     case SendMode::buffered:
       World::get().buffered_sends().send(*comm(), arguments_.source(), to, tag);

@@ -39,7 +39,7 @@ void take_out(MatchedMessage matched, Comm& comm, Message*& message, Status* sta
 
 void receive_taken(World& world, const internals::MessageTarget& target, Message*& message, Status* status) {
   const Received there = message->matched().info();
-  internals::Task<Received> receiving = message->matched().receive(target);
+  internals::Task<Received> receiving = message->matched().recv(target);
   const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
   try {
     give_found(status, status_of(world.wait<PlainNote>(receiving, " until its sender has given the message")));

@@ -17,13 +17,13 @@ using internals::Send;
 void send_and_wait(const MessageArguments& arguments) {
   World& world = World::get();
   if (arguments.peer == kProcNull) return;
-  Send send = arguments.comm->team().send_memory(arguments.source(), static_cast<std::uint32_t>(arguments.peer),
-                                                 static_cast<std::uint64_t>(arguments.tag));
+  Send send = arguments.comm->team().send(arguments.source(), static_cast<std::uint32_t>(arguments.peer),
+                                          static_cast<std::uint64_t>(arguments.tag));
   world.wait<SendNote>(send, arguments.peer, arguments.tag, *arguments.comm);
 }
 
 Receive receive_of(const MessageArguments& arguments) {
-  return arguments.comm->team().receive_memory(arguments.target(), arguments.from(), arguments.wanted_tag());
+  return arguments.comm->team().recv(arguments.target(), arguments.from(), arguments.wanted_tag());
 }
 
 void give_received(Status* status, const Status& value) noexcept {
@@ -63,8 +63,8 @@ void ssend(const void* buf, Count count, Datatype* datatype, int dest, int tag, 
   World& world = World::get();
   const MessageArguments arguments = MessageArguments::of_send(buf, count, datatype, dest, tag, comm);
   if (dest == kProcNull) return;
-  internals::Task<> sent = comm->team().send_memory_synchronously(arguments.source(), static_cast<std::uint32_t>(dest),
-                                                                  static_cast<std::uint64_t>(tag));
+  internals::Task<> sent = comm->team().send_synchronously(arguments.source(), static_cast<std::uint32_t>(dest),
+                                                           static_cast<std::uint64_t>(tag));
   world.wait<SendNote>(sent, dest, tag, *comm);
 }
 

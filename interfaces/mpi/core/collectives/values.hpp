@@ -67,7 +67,7 @@ using ReceivedValues = Values<std::byte>;
 inline MessageSource source_in(const MessageTarget& target) {
   if (!target.is_scattered()) return MessageSource(target.span());
   const auto scattered = target.scattered();
-  return MessageSource({scattered.origin, scattered.layout, scattered.count});
+  return {scattered.origin, scattered.layout, scattered.count};
 }
 
 /// What is sent, in a row: in the program's memory, or packed.
