@@ -239,14 +239,15 @@ def core_text(functions, mark, space):
     """A header with what the entry points call."""
     classes = [f"class {name};" for name in table.HANDLES.values() if name not in {"Window", "File"}]
     lines = ["// What the entry points call, by the table of functions: each throws MpiError.", "#pragma once", "",
-             "#include <span>", "#include <string>", "", '#include "interfaces/mpi/core/numbers.hpp"',
+             "#include <span>", "#include <string>", "", '#include "interfaces/mpi/core/collective_forms.hpp"',
+             '#include "interfaces/mpi/core/numbers.hpp"',
              '#include "interfaces/mpi/core/status.hpp"']
     if mark == "hand":
         lines.append('#include "interfaces/mpi/openmpi/abi.hpp"')
     lines += ["", "namespace coracle::mpi {", "", *classes, "", "}  // namespace coracle::mpi", "", f"namespace {space} {{"]
     section = None
     for function in functions:
-        if function.mark != mark:
+        if function.mark != mark or function.form in {"begin", "prepare"}:
             continue
         if function.section != section:
             section = function.section

@@ -69,5 +69,8 @@ def c_parameters(function):
 
 
 def core_declaration(function):
+    if function.form:
+        types = ", ".join(core_type(p) for p in function.parameters)
+        return f"extern const CollectiveForms<{types}> {function.base};"
     parameters = ", ".join(f"{core_type(p)} {p.name}" for p in function.parameters if core_type(p))
     return f"void {function.core}({parameters});"

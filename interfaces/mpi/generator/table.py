@@ -49,11 +49,13 @@ class Function:
     word: str = ""  # what is not there, of a refused one; or the function that this is another name of
     early: bool = False
     todo: bool = False
+    form: str = ""  # of a collective that has all three: block, begin or prepare
+    base: str = ""  # the core's name of the blocking one
 
     @property
     def core(self):
         """The name of the core's function."""
-        return self.name.split("_", 1)[1].lower()
+        return f"{self.base}.{self.form}" if self.form else self.name.split("_", 1)[1].lower()
 
     @property
     def p_name(self):
@@ -117,6 +119,16 @@ def joined_lines(path):
     return entries
 
 
+def note_forms(functions):
+    """Finds the collectives that have a blocking, a nonblocking and a persistent form: in the core they are one."""
+    for entry in [f for f in functions.values() if f.mark == "core" and f.section in COLLECTIVE_SECTIONS]:
+        stem = entry.name.removeprefix("MPI_")
+        forms = {"block": entry.name, "begin": f"MPI_I{stem[0].lower()}{stem[1:]}", "prepare": f"MPIX_{stem}_init"}
+        if all(name in functions for name in forms.values()):
+            for form, name in forms.items():
+                functions[name].form, functions[name].base = form, stem.lower()
+
+
 def read_functions(tables):
     """The functions in the table's order."""
     path = tables / "functions"
@@ -134,6 +146,7 @@ def read_functions(tables):
     for entry in functions.values():
         if entry.mark == "same" and (entry.word not in functions or functions[entry.word].section != entry.section):
             raise TableError(f"{entry.name} is another name of {entry.word}, which is not in the same section")
+    note_forms(functions)
     unknown = todo - functions.keys()
     if unknown:
         raise TableError(f"todo: there is no function {', '.join(sorted(unknown))}")

@@ -89,37 +89,7 @@ class GatherAllV : public Call {
 }  // namespace
 }  // namespace collectives
 
-using collectives::GatherAll;
-using collectives::GatherAllV;
-
-void allgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-               Datatype* recvtype, Comm* comm) {
-  collectives::block(GatherAll(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-void iallgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<GatherAll>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void allgather_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                    Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<GatherAll>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void allgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                Numbers displs, Datatype* recvtype, Comm* comm) {
-  collectives::block(GatherAllV(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
-}
-
-void iallgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                 Numbers displs, Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<GatherAllV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
-
-void allgatherv_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                     Numbers displs, Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<GatherAllV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
+constinit decltype(allgather) allgather = collectives::FormsOf<collectives::GatherAll>();
+constinit decltype(allgatherv) allgatherv = collectives::FormsOf<collectives::GatherAllV>();
 
 }  // namespace coracle::mpi

@@ -139,61 +139,8 @@ class AllToAllBlocks : public Call {
 }  // namespace
 }  // namespace collectives
 
-using collectives::AllToAll;
-using collectives::AllToAllBlocks;
-
-void alltoall(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-              Datatype* recvtype, Comm* comm) {
-  collectives::block(AllToAll(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-void ialltoall(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-               Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<AllToAll>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void alltoall_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                   Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<AllToAll>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void alltoallv(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype, void* recvbuf,
-               Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm) {
-  collectives::block(
-      AllToAllBlocks(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
-}
-
-void ialltoallv(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype, void* recvbuf,
-                Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<AllToAllBlocks>(request, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                                     recvtype, comm);
-}
-
-void alltoallv_init(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype, void* recvbuf,
-                    Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm, Info* /*info*/,
-                    Request*& request) {
-  collectives::prepare<AllToAllBlocks>(request, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                                       recvtype, comm);
-}
-
-void alltoallw(const void* sendbuf, Numbers sendcounts, Numbers sdispls, std::span<Datatype* const> sendtypes,
-               void* recvbuf, Numbers recvcounts, Numbers rdispls, std::span<Datatype* const> recvtypes, Comm* comm) {
-  collectives::block(
-      AllToAllBlocks(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
-}
-
-void ialltoallw(const void* sendbuf, Numbers sendcounts, Numbers sdispls, std::span<Datatype* const> sendtypes,
-                void* recvbuf, Numbers recvcounts, Numbers rdispls, std::span<Datatype* const> recvtypes, Comm* comm,
-                Request*& request) {
-  collectives::begin<AllToAllBlocks>(request, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                                     recvtypes, comm);
-}
-
-void alltoallw_init(const void* sendbuf, Numbers sendcounts, Numbers sdispls, std::span<Datatype* const> sendtypes,
-                    void* recvbuf, Numbers recvcounts, Numbers rdispls, std::span<Datatype* const> recvtypes,
-                    Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<AllToAllBlocks>(request, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                                       recvtypes, comm);
-}
+constinit decltype(alltoall) alltoall = collectives::FormsOf<collectives::AllToAll>();
+constinit decltype(alltoallv) alltoallv = collectives::FormsOf<collectives::AllToAllBlocks>();
+constinit decltype(alltoallw) alltoallw = collectives::FormsOf<collectives::AllToAllBlocks>();
 
 }  // namespace coracle::mpi

@@ -17,18 +17,6 @@ class Barrier : public Call {
 }  // namespace
 }  // namespace collectives
 
-using collectives::Barrier;
-
-void barrier(Comm* comm) {
-  collectives::block(Barrier(comm));
-}
-
-void ibarrier(Comm* comm, Request*& request) {
-  collectives::begin<Barrier>(request, comm);
-}
-
-void barrier_init(Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<Barrier>(request, comm);
-}
+constinit decltype(barrier) barrier = collectives::FormsOf<collectives::Barrier>();
 
 }  // namespace coracle::mpi

@@ -44,19 +44,6 @@ class Broadcast : public Call {
 }  // namespace
 }  // namespace collectives
 
-using collectives::Broadcast;
-
-void bcast(void* buffer, Count count, Datatype* datatype, int root, Comm* comm) {
-  collectives::block(Broadcast(buffer, count, datatype, root, comm));
-}
-
-void ibcast(void* buffer, Count count, Datatype* datatype, int root, Comm* comm, Request*& request) {
-  collectives::begin<Broadcast>(request, buffer, count, datatype, root, comm);
-}
-
-void bcast_init(void* buffer, Count count, Datatype* datatype, int root, Comm* comm, Info* /*info*/,
-                Request*& request) {
-  collectives::prepare<Broadcast>(request, buffer, count, datatype, root, comm);
-}
+constinit decltype(bcast) bcast = collectives::FormsOf<collectives::Broadcast>();
 
 }  // namespace coracle::mpi

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collectives/blocking.hpp"
+#include "interfaces/mpi/core/collective_forms.hpp"
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "interfaces/mpi/core/world.hpp"
@@ -45,37 +46,45 @@ class Call {
 /// Of a process whose own argument is wrong, which the others don't see: its part of the collective, and then `error`.
 Task<> fail_after(Task<> part, MpiError error);
 
-/// Blocking: no coroutine stands between the call and the runtime's, where the collective itself needs none. Those that
-/// have a finish() do what they can without any.
-template <class Collective>
-void block(const Collective& call) {
-  if constexpr (requires { call.finish(); }) {
-    call.finish();
-    World::get().progress().note_quick_call();
-  } else {
-    run(call.comm(), call.start());
-  }
-}
-
 template <class Collective>
 Task<> run_kept(std::shared_ptr<const Collective> call) {
   co_await call->start();
 }
 
-/// Nonblocking. `arguments`: the collective's.
-template <class Collective, class... Arguments>
-void begin(Request*& request, const Arguments&... arguments) {
-  auto call = std::make_shared<const Collective>(arguments...);
-  Comm& comm = call->comm();
-  request = start_task(comm, run_kept(std::move(call)));
-}
+/// Makes CollectiveForms of a class, whose constructor takes the parameters.
+template <class Collective>
+struct FormsOf {
+  template <class... Parameters>
+  constexpr operator CollectiveForms<Parameters...>() const noexcept {
+    return {block<Parameters...>, begin<Parameters...>, prepare<Parameters...>};
+  }
 
-/// Persistent: the arguments are checked once.
-template <class Collective, class... Arguments>
-void prepare(Request*& request, const Arguments&... arguments) {
-  auto call = std::make_shared<const Collective>(arguments...);
-  Comm& comm = call->comm();
-  request = make_persistent(comm, [call = std::move(call)] { return run_kept(call); });
-}
+ private:
+  /// No coroutine stands between the call and the runtime's, where the collective itself needs none. Those that have a
+  /// finish() do what they can without any.
+  template <class... Parameters>
+  static void block(Parameters... parameters) {
+    const Collective call(parameters...);
+    if constexpr (requires { call.finish(); }) {
+      call.finish();
+      World::get().progress().note_quick_call();
+    } else {
+      run(call.comm(), call.start());
+    }
+  }
+  template <class... Parameters>
+  static void begin(Parameters... parameters, Request*& request) {
+    auto call = std::make_shared<const Collective>(parameters...);
+    Comm& comm = call->comm();
+    request = start_task(comm, run_kept(std::move(call)));
+  }
+  /// The arguments are checked once.
+  template <class... Parameters>
+  static void prepare(Parameters... parameters, Info* /*info*/, Request*& request) {
+    auto call = std::make_shared<const Collective>(parameters...);
+    Comm& comm = call->comm();
+    request = make_persistent(comm, [call = std::move(call)] { return run_kept(call); });
+  }
+};
 
 }  // namespace coracle::mpi::collectives

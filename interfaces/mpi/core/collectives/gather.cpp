@@ -117,38 +117,7 @@ class GatherV : public Call {
 }  // namespace
 }  // namespace collectives
 
-using collectives::Gather;
-using collectives::GatherV;
-
-void gather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-            Datatype* recvtype, int root, Comm* comm) {
-  collectives::block(Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
-}
-
-void igather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-             Datatype* recvtype, int root, Comm* comm, Request*& request) {
-  collectives::begin<Gather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
-}
-
-void gather_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                 Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<Gather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
-}
-
-void gatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-             Numbers displs, Datatype* recvtype, int root, Comm* comm) {
-  collectives::block(GatherV(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
-}
-
-void igatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-              Numbers displs, Datatype* recvtype, int root, Comm* comm, Request*& request) {
-  collectives::begin<GatherV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
-}
-
-void gatherv_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                  Numbers displs, Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<GatherV>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root,
-                                comm);
-}
+constinit decltype(gather) gather = collectives::FormsOf<collectives::Gather>();
+constinit decltype(gatherv) gatherv = collectives::FormsOf<collectives::GatherV>();
 
 }  // namespace coracle::mpi

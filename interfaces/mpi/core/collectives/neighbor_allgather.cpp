@@ -47,39 +47,7 @@ class NeighbourGather : public NeighbourCall {
 }  // namespace
 }  // namespace collectives
 
-using collectives::NeighbourGather;
-
-void neighbor_allgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                        Datatype* recvtype, Comm* comm) {
-  collectives::block(NeighbourGather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-void ineighbor_allgather(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                         Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void neighbor_allgather_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                             Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void neighbor_allgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                         Numbers displs, Datatype* recvtype, Comm* comm) {
-  collectives::block(NeighbourGather(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
-}
-
-void ineighbor_allgatherv(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                          Numbers displs, Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
-                                      comm);
-}
-
-void neighbor_allgatherv_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
-                              Numbers recvcounts, Numbers displs, Datatype* recvtype, Comm* comm, Info* /*info*/,
-                              Request*& request) {
-  collectives::prepare<NeighbourGather>(request, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
-                                        comm);
-}
+constinit decltype(neighbor_allgather) neighbor_allgather = collectives::FormsOf<collectives::NeighbourGather>();
+constinit decltype(neighbor_allgatherv) neighbor_allgatherv = collectives::FormsOf<collectives::NeighbourGather>();
 
 }  // namespace coracle::mpi

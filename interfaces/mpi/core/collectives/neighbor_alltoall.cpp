@@ -52,61 +52,8 @@ class NeighbourExchange : public NeighbourCall {
 }  // namespace
 }  // namespace collectives
 
-using collectives::NeighbourExchange;
-
-void neighbor_alltoall(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                       Datatype* recvtype, Comm* comm) {
-  collectives::block(NeighbourExchange(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-void ineighbor_alltoall(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                        Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<NeighbourExchange>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void neighbor_alltoall_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                            Datatype* recvtype, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<NeighbourExchange>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
-void neighbor_alltoallv(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype, void* recvbuf,
-                        Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm) {
-  collectives::block(
-      NeighbourExchange(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
-}
-
-void ineighbor_alltoallv(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype, void* recvbuf,
-                         Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm, Request*& request) {
-  collectives::begin<NeighbourExchange>(request, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                                        recvtype, comm);
-}
-
-void neighbor_alltoallv_init(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype,
-                             void* recvbuf, Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm,
-                             Info* /*info*/, Request*& request) {
-  collectives::prepare<NeighbourExchange>(request, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                                          recvtype, comm);
-}
-
-void neighbor_alltoallw(const void* sendbuf, Numbers sendcounts, Numbers sdispls, std::span<Datatype* const> sendtypes,
-                        void* recvbuf, Numbers recvcounts, Numbers rdispls, std::span<Datatype* const> recvtypes,
-                        Comm* comm) {
-  collectives::block(
-      NeighbourExchange(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
-}
-
-void ineighbor_alltoallw(const void* sendbuf, Numbers sendcounts, Numbers sdispls, std::span<Datatype* const> sendtypes,
-                         void* recvbuf, Numbers recvcounts, Numbers rdispls, std::span<Datatype* const> recvtypes,
-                         Comm* comm, Request*& request) {
-  collectives::begin<NeighbourExchange>(request, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                                        recvtypes, comm);
-}
-
-void neighbor_alltoallw_init(const void* sendbuf, Numbers sendcounts, Numbers sdispls,
-                             std::span<Datatype* const> sendtypes, void* recvbuf, Numbers recvcounts, Numbers rdispls,
-                             std::span<Datatype* const> recvtypes, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<NeighbourExchange>(request, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
-                                          rdispls, recvtypes, comm);
-}
+constinit decltype(neighbor_alltoall) neighbor_alltoall = collectives::FormsOf<collectives::NeighbourExchange>();
+constinit decltype(neighbor_alltoallv) neighbor_alltoallv = collectives::FormsOf<collectives::NeighbourExchange>();
+constinit decltype(neighbor_alltoallw) neighbor_alltoallw = collectives::FormsOf<collectives::NeighbourExchange>();
 
 }  // namespace coracle::mpi

@@ -105,35 +105,7 @@ class AllReduce : public Reducing {
 }  // namespace
 }  // namespace collectives
 
-using collectives::AllReduce;
-using collectives::Reduce;
-
-void reduce(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root, Comm* comm) {
-  collectives::block(Reduce(sendbuf, recvbuf, count, datatype, op, root, comm));
-}
-
-void ireduce(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root, Comm* comm,
-             Request*& request) {
-  collectives::begin<Reduce>(request, sendbuf, recvbuf, count, datatype, op, root, comm);
-}
-
-void reduce_init(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root, Comm* comm,
-                 Info* /*info*/, Request*& request) {
-  collectives::prepare<Reduce>(request, sendbuf, recvbuf, count, datatype, op, root, comm);
-}
-
-void allreduce(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm) {
-  collectives::block(AllReduce(sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-void iallreduce(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm,
-                Request*& request) {
-  collectives::begin<AllReduce>(request, sendbuf, recvbuf, count, datatype, op, comm);
-}
-
-void allreduce_init(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm,
-                    Info* /*info*/, Request*& request) {
-  collectives::prepare<AllReduce>(request, sendbuf, recvbuf, count, datatype, op, comm);
-}
+constinit decltype(reduce) reduce = collectives::FormsOf<collectives::Reduce>();
+constinit decltype(allreduce) allreduce = collectives::FormsOf<collectives::AllReduce>();
 
 }  // namespace coracle::mpi

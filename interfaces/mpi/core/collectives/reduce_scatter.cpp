@@ -98,34 +98,7 @@ Task<> ReduceScatter::gather_and_combine(std::span<const std::byte> values, std:
 }  // namespace
 }  // namespace collectives
 
-using collectives::ReduceScatter;
-
-void reduce_scatter(const void* sendbuf, void* recvbuf, Numbers recvcounts, Datatype* datatype, Op* op, Comm* comm) {
-  collectives::block(ReduceScatter(sendbuf, recvbuf, recvcounts, datatype, op, comm));
-}
-
-void ireduce_scatter(const void* sendbuf, void* recvbuf, Numbers recvcounts, Datatype* datatype, Op* op, Comm* comm,
-                     Request*& request) {
-  collectives::begin<ReduceScatter>(request, sendbuf, recvbuf, recvcounts, datatype, op, comm);
-}
-
-void reduce_scatter_init(const void* sendbuf, void* recvbuf, Numbers recvcounts, Datatype* datatype, Op* op, Comm* comm,
-                         Info* /*info*/, Request*& request) {
-  collectives::prepare<ReduceScatter>(request, sendbuf, recvbuf, recvcounts, datatype, op, comm);
-}
-
-void reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype, Op* op, Comm* comm) {
-  collectives::block(ReduceScatter(sendbuf, recvbuf, recvcount, datatype, op, comm));
-}
-
-void ireduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype, Op* op, Comm* comm,
-                           Request*& request) {
-  collectives::begin<ReduceScatter>(request, sendbuf, recvbuf, recvcount, datatype, op, comm);
-}
-
-void reduce_scatter_block_init(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype, Op* op,
-                               Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<ReduceScatter>(request, sendbuf, recvbuf, recvcount, datatype, op, comm);
-}
+constinit decltype(reduce_scatter) reduce_scatter = collectives::FormsOf<collectives::ReduceScatter>();
+constinit decltype(reduce_scatter_block) reduce_scatter_block = collectives::FormsOf<collectives::ReduceScatter>();
 
 }  // namespace coracle::mpi

@@ -69,37 +69,22 @@ Task<> ScanOf::gather_and_combine(std::span<const std::byte> values, std::span<s
   combine_in_order(reduction(), all.span(), inclusive_ ? rank() + 1 : rank(), result);
 }
 
+class Scan : public ScanOf {
+ public:
+  template <class... Parameters>
+  explicit Scan(Parameters... parameters) : ScanOf(Includes::own_too, parameters...) {}
+};
+
+class ExclusiveScan : public ScanOf {
+ public:
+  template <class... Parameters>
+  explicit ExclusiveScan(Parameters... parameters) : ScanOf(Includes::others, parameters...) {}
+};
+
 }  // namespace
 }  // namespace collectives
 
-using collectives::Includes;
-using collectives::ScanOf;
-
-void scan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm) {
-  collectives::block(ScanOf(Includes::own_too, sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-void iscan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm, Request*& request) {
-  collectives::begin<ScanOf>(request, Includes::own_too, sendbuf, recvbuf, count, datatype, op, comm);
-}
-
-void scan_init(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm, Info* /*info*/,
-               Request*& request) {
-  collectives::prepare<ScanOf>(request, Includes::own_too, sendbuf, recvbuf, count, datatype, op, comm);
-}
-
-void exscan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm) {
-  collectives::block(ScanOf(Includes::others, sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-void iexscan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm,
-             Request*& request) {
-  collectives::begin<ScanOf>(request, Includes::others, sendbuf, recvbuf, count, datatype, op, comm);
-}
-
-void exscan_init(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm,
-                 Info* /*info*/, Request*& request) {
-  collectives::prepare<ScanOf>(request, Includes::others, sendbuf, recvbuf, count, datatype, op, comm);
-}
+constinit decltype(scan) scan = collectives::FormsOf<collectives::Scan>();
+constinit decltype(exscan) exscan = collectives::FormsOf<collectives::ExclusiveScan>();
 
 }  // namespace coracle::mpi

@@ -134,39 +134,7 @@ class ScatterV : public Call {
 }  // namespace
 }  // namespace collectives
 
-using collectives::Scatter;
-using collectives::ScatterV;
-
-void scatter(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-             Datatype* recvtype, int root, Comm* comm) {
-  collectives::block(Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
-}
-
-void iscatter(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-              Datatype* recvtype, int root, Comm* comm, Request*& request) {
-  collectives::begin<Scatter>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
-}
-
-void scatter_init(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
-                  Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<Scatter>(request, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
-}
-
-void scatterv(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
-              Count recvcount, Datatype* recvtype, int root, Comm* comm) {
-  collectives::block(ScatterV(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
-}
-
-void iscatterv(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
-               Count recvcount, Datatype* recvtype, int root, Comm* comm, Request*& request) {
-  collectives::begin<ScatterV>(request, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
-                               comm);
-}
-
-void scatterv_init(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
-                   Count recvcount, Datatype* recvtype, int root, Comm* comm, Info* /*info*/, Request*& request) {
-  collectives::prepare<ScatterV>(request, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
-                                 comm);
-}
+constinit decltype(scatter) scatter = collectives::FormsOf<collectives::Scatter>();
+constinit decltype(scatterv) scatterv = collectives::FormsOf<collectives::ScatterV>();
 
 }  // namespace coracle::mpi
