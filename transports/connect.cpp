@@ -28,16 +28,16 @@ namespace {
 void connect_to_other_nodes(Rank& rank) {
   auto tcp = std::make_unique<tcp::TcpTransport>(rank);
   Transport* way = tcp.get();
-  rank.core().add_transport(std::move(tcp));
+  rank.core().routes().add(std::move(tcp));
   const RemoteTransport wanted = rank.core().region().shape().network.transport;
   if (wanted != RemoteTransport::tcp) {
     if (auto verbs = verbs::make_transport(rank, *way, wanted == RemoteTransport::verbs)) {
       way = verbs.get();
-      rank.core().add_transport(std::move(verbs));
+      rank.core().routes().add(std::move(verbs));
     }
   }
   for (std::uint32_t node = 0; node < rank.nodes(); ++node)
-    if (node != rank.node()) rank.core().set_route(node, *way);
+    if (node != rank.node()) rank.core().routes().set_route(node, *way);
 }
 
 }  // namespace

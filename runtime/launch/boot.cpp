@@ -109,7 +109,7 @@ namespace {
 Task<> take_leave(Rank& rank) {
   constexpr auto kPause = std::chrono::microseconds(50);
   const std::uint64_t until_ns = rank.loop().exact_now_ns() + rank.core().region().shape().network.silence_limit_ns;
-  while (!rank.core().leave() && rank.loop().exact_now_ns() < until_ns) co_await sleep_for(kPause);
+  while (!rank.core().routes().leave() && rank.loop().exact_now_ns() < until_ns) co_await sleep_for(kPause);
 }
 
 /// A rank that has failed must end, also when what it does for a peer can't be cancelled and never finishes.

@@ -1,4 +1,4 @@
-// The system call of the fence; waiting for flags.
+// The system call of the fence; waiting for flags, and the polling of signals.
 #include "runtime/rank/flag_wait.hpp"
 
 #include <linux/membarrier.h>
@@ -7,8 +7,12 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/cpu.hpp"
+#include "runtime/rank/signal_wait.hpp"
 
 namespace coracle::internals {
+
+template class PolledWaits<SignalWait>;  // which other sources need not compile
+
 namespace {
 
 long membarrier(int command) noexcept {

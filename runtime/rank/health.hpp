@@ -22,8 +22,6 @@ enum class RankHealth : std::uint8_t {
   ended,     ///< Its process is gone.
 };
 
-const char* to_string(RankHealth health) noexcept;
-
 /// In place of an exit status, of a rank that its launcher has given up and killed since it was stopped for too long:
 /// 128 + SIGSTOP, with which no process ends by itself.
 inline constexpr std::int32_t kGivenUpStatus = 128 + 19;

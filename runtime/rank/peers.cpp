@@ -67,6 +67,15 @@ bool Peers::note(Loss loss) {
   return true;
 }
 
+void Peers::note_shortage(std::uint32_t peer, int error, std::string text) {
+  shortages_.insert_or_assign(peer, Shortage{error, std::move(text)});
+}
+
+std::string Peers::shortage(std::uint32_t peer, int error) const {
+  const auto found = shortages_.find(peer);
+  return found != shortages_.end() && found->second.error == error ? found->second.text : shortage_remedy(error);
+}
+
 void Peers::throw_lost(const char* what, std::uint32_t peer) const {
   const Loss* loss = find(peer);
   const std::string* wrong_calls = loss == nullptr ? gave_up(peer) : nullptr;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 namespace coracle::internals {
@@ -90,6 +90,11 @@ class Peers {
   /// The latest reason; null when it has given up none.
   const std::string* gave_up(std::uint32_t peer) const noexcept;
 
+  /// What a transport lacks for a connection to `peer`, for messages: operations end with `error` (an errno) by that.
+  void note_shortage(std::uint32_t peer, int error, std::string text);
+  /// The latest of these, if it was that error; else what is to be said of the error.
+  std::string shortage(std::uint32_t peer, int error) const;
+
   /// `what`: which wait has ended, since `peer` is lost, here or in the eyes of another member of a team.
   [[noreturn]] void throw_lost(const char* what, std::uint32_t peer) const;
 
@@ -105,6 +110,11 @@ class Peers {
     std::string reason;
   };
   std::vector<GaveUp> gave_up_;
+  struct Shortage {
+    int error;
+    std::string text;
+  };
+  std::unordered_map<std::uint32_t, Shortage> shortages_;  // the latest, by peer
   LossObservers observers_;
 };
 

@@ -11,7 +11,7 @@
 #include "runtime/core/event.hpp"
 #include "runtime/job/exposed_access.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/segment.hpp"
+#include "runtime/rank/app.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -55,7 +55,7 @@ Placement Rank::placement() const noexcept {
 Rank::~Rank() {
   locals_.clear();
   world_.reset();
-  core_.end_transports();
+  core_.routes().end();
 }
 
 std::uint32_t Rank::expose_bytes(void* address, std::size_t bytes) {
@@ -152,6 +152,8 @@ Request Rank::make_request(std::uint32_t peer, Handler handler, std::span<const 
 Slab<Signal> Rank::allocate_signals(std::size_t count) {
   return allocate<Signal>(count);
 }
+
+App::App(Task<> (*function)(Rank&)) : program_(std::make_shared<ProgramOf<Task<> (*)(Rank&)>>(function)) {}
 
 RankLocals::RankLocals() noexcept = default;
 

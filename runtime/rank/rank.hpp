@@ -3,9 +3,7 @@
 // on the Rank.
 #pragma once
 
-#include <concepts>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -69,7 +67,7 @@ class Rank {
     const RemoteAddress& address = place.address();
     CORACLE_ASSERT(address.rank == id() && address.segment == RemoteAddress::kOwnSegment,
                    "not a place in the segment of rank {}: {}", id(), core_.addresses().describe(address, sizeof(T)));
-    return reinterpret_cast<T*>(core_.own_segment() + (address.offset & SlabTags::kOffsetMask));
+    return reinterpret_cast<T*>(core_.own_segment().begin() + (address.offset & SlabTags::kOffsetMask));
   }
 
   // --- peers that are lost ---
@@ -84,7 +82,9 @@ class Rank {
   // --- memory ---
   /// `count` value-initialised elements in this rank's segment. Throws Error (segment_full).
   template <class T>
-  Slab<T> allocate(std::size_t count);
+  Slab<T> allocate(std::size_t count) {
+    return core_.own_segment().allocate<T>(count);
+  }
   /// `count` signals, each zero.
   Slab<Signal> allocate_signals(std::size_t count);
   /// Lets peers reach memory outside the segment. In `process` placement such transfers cost a system call and need the
@@ -155,10 +155,7 @@ class Rank {
   }
   template <class T>
   Transfer atomic_store(Remote<T> place, std::type_identity_t<T> value) noexcept {
-    Transfer operation(core_, Operation::Verb::modify, "atomic_store", place.rank());
-    describe_atomic(operation, place, value, T{});
-    operation.modification = {Modification::What::store, detail::number_kind_of<T>};
-    return operation;
+    return detail::make_modification<Transfer, T>(core_, Modification::What::store, "atomic_store", place, value);
   }
   template <class T>
   Atomic<T> atomic_swap(Remote<T> place, std::type_identity_t<T> value) noexcept {
@@ -167,7 +164,8 @@ class Rank {
   /// Stores `desired` where `expected` stands: the same bits, so that 0.0 is not -0.0.
   template <class T>
   Atomic<T> compare_swap(Remote<T> place, std::type_identity_t<T> expected, std::type_identity_t<T> desired) noexcept {
-    return atomic<T>(Operation::Verb::compare_swap, "compare_swap", place, desired, expected);
+    return detail::make_atomic<Atomic<T>>(core_, Operation::Verb::compare_swap, "compare_swap", place, desired,
+                                          expected);
   }
   /// Integers wrap around. Floating-point numbers are added in the order of coming, which changes from run to run.
   template <class T>
@@ -176,7 +174,7 @@ class Rank {
     if constexpr (std::is_floating_point_v<T>)
       return modify<T>(Modification::What::add, "fetch_add", place, addend);
     else
-      return atomic<T>(Operation::Verb::fetch_add, "fetch_add", place, addend, T{});
+      return detail::make_atomic<Atomic<T>>(core_, Operation::Verb::fetch_add, "fetch_add", place, addend);
   }
   /// The smaller, or the larger, of both stays there. What is not a number changes nothing, and stays where it is.
   template <class T>
@@ -350,14 +348,8 @@ class Rank {
   template <class T>
   Transfer transfer(Operation::Verb verb, const char* what, T* local, std::size_t count, Remote<T> remote) noexcept;
   template <class T>
-  Atomic<T> atomic(Operation::Verb verb, const char* what, Remote<T> place, T operand, T compare) noexcept;
-  template <class T>
-  static void describe_atomic(Operation& operation, Remote<T> place, T operand, T compare) noexcept;
-  template <class T>
   Atomic<T> modify(Modification::What what, const char* name, Remote<T> place, T operand) noexcept {
-    Atomic<T> operation = atomic<T>(Operation::Verb::modify, name, place, operand, T{});
-    operation.modification = {what, detail::number_kind_of<T>};
-    return operation;
+    return detail::make_modification<Atomic<T>>(core_, what, name, place, operand);
   }
   Handle start_handle(Transfer operation);
   Request make_request(std::uint32_t peer, Handler handler, std::span<const std::byte> payload,
@@ -403,14 +395,6 @@ Exposed<T> Rank::expose(std::span<T> memory) {
 }
 
 template <class T>
-Slab<T> Rank::allocate(std::size_t count) {
-  const RemoteAddress place = core_.allocate(byte_count(count, sizeof(T)));
-  auto* data = reinterpret_cast<T*>(core_.own_segment() + (place.offset & SlabTags::kOffsetMask));
-  std::uninitialized_value_construct_n(data, count);
-  return Slab<T>(core_.heap(), data, count, Remote<T>(place));
-}
-
-template <class T>
 Transfer Rank::transfer(Operation::Verb verb, const char* what, T* local, std::size_t count,
                         Remote<T> remote) noexcept {
   Transfer operation(core_, verb, what, remote.rank());
@@ -418,24 +402,6 @@ Transfer Rank::transfer(Operation::Verb verb, const char* what, T* local, std::s
   operation.bytes = byte_count(count, sizeof(T));
   operation.remote = remote.address();
   return operation;
-}
-
-template <class T>
-Atomic<T> Rank::atomic(Operation::Verb verb, const char* what, Remote<T> place, T operand, T compare) noexcept {
-  Atomic<T> operation(core_, verb, what, place.rank());
-  describe_atomic(operation, place, operand, compare);
-  return operation;
-}
-
-template <class T>
-void Rank::describe_atomic(Operation& operation, Remote<T> place, T operand, T compare) noexcept {
-  static_assert(detail::is_atomic_word<T>,
-                "atomics are for types of 4 or 8 bytes without padding that are no pointers");
-  operation.width = sizeof(T);
-  operation.bytes = sizeof(T);
-  operation.remote = place.address();
-  operation.operand = detail::bits_of(operand);
-  operation.compare = detail::bits_of(compare);
 }
 
 }  // namespace coracle::internals

@@ -3,38 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/job.hpp"
-#include "runtime/job/segment.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals {
-namespace {
-
-std::uint64_t room_for_slabs(std::uint64_t segment_bytes) noexcept {
-  const std::uint64_t taken = TeamArea::kWorldBytes + (SlabTags::wanted() ? SlabTags::bytes_for(segment_bytes) : 0);
-  return segment_bytes - std::min(taken, segment_bytes);
-}
-
-}  // namespace
 
 struct RankCore::Rarely {
-  struct Shortage {
-    int error;
-    std::string text;
-  };
-
   FlagWaits flag_waits;
-  SegmentHeap heap;
-  std::vector<std::unique_ptr<Transport>> transports;
   ReadExposures read_exposures;
-  std::unordered_map<std::uint32_t, Shortage> shortages;  // the latest, by peer
 };
 
 RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventLoop& loop)
@@ -42,20 +23,14 @@ RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventL
       region_(region),
       id_(id),
       size_(region.shape().size),
-      first_local_(region.first_rank()),
-      locals_(region.ranks()),
-      own_segment_(region.segment(id)),
       loop_(loop),
       addresses_(region, false, false),
+      routes_(region, loop),
       peers_(id),
       signal_waits_(loop, peers_),
-      rarely_(new Rarely{FlagWaits(loop, peers_),
-                         SegmentHeap(TeamArea::kWorldBytes, room_for_slabs(region.shape().segment_bytes)),
-                         {},
-                         {},
-                         {}}),
+      own_segment_(region, id),
+      rarely_(new Rarely{FlagWaits(loop, peers_), {}}),
       flag_waits_(&rarely_->flag_waits) {
-  if (SlabTags::wanted()) rarely_->heap.use_marks({own_segment_, region.shape().segment_bytes});
   const Placement placement = region.shape().placement;
   if (placement == Placement::sim) flag_waits_->always_announce();
   // Where ranks outnumber cores they sleep often, and each sleep would pay for the fence.
@@ -70,68 +45,16 @@ ReadExposures& RankCore::read_exposures() noexcept {
   return rarely_->read_exposures;
 }
 
-void RankCore::note_shortage(std::uint32_t peer, int error, std::string text) {
-  rarely_->shortages.insert_or_assign(peer, Rarely::Shortage{error, std::move(text)});
-}
-
 void RankCore::wake(std::uint32_t rank) noexcept {
   if (region_.shape().placement == Placement::sim) [[unlikely]]
-    transport_->wake(rank);
+    transport().wake(rank);
   else
     region_.block(rank).doorbell.ring();
 }
 
-Transport& RankCore::remote_transport_to(std::uint32_t rank) const noexcept {
-  return *by_node_[region_.node_of(rank)];
-}
-
 void RankCore::set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory) {
-  transport_ = transport.get();
   addresses_ = AddressMap(region_, by_load_store, shares_memory);
-  add_transport(std::move(transport));
-}
-
-void RankCore::add_transport(std::unique_ptr<Transport> transport) {
-  loop_.add_poller(*transport);
-  rarely_->transports.push_back(std::move(transport));
-}
-
-bool RankCore::leave() noexcept {
-  bool left = true;
-  for (const auto& transport : rarely_->transports) left &= transport->leave();
-  return left;
-}
-
-void RankCore::end_transports() noexcept {
-  for (auto& all = rarely_->transports; !all.empty(); all.pop_back()) loop_.remove_poller(*all.back());
-}
-
-SegmentHeap& RankCore::heap() noexcept {
-  return rarely_->heap;
-}
-
-std::uint64_t RankCore::allocate_offset(std::size_t bytes) {
-  const std::uint64_t offset = rarely_->heap.allocate(bytes);
-  if (offset != SegmentHeap::kNone) return offset;
-  throw Error(Errc::segment_full,
-              fmt::format("no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
-                          "`coracle run --segment 4G ...`",
-                          bytes, rarely_->heap.used_bytes(), rarely_->heap.capacity_bytes()));
-}
-
-RemoteAddress RankCore::allocate(std::size_t bytes) {
-  return {rarely_->heap.mark(allocate_offset(bytes)), id_, RemoteAddress::kOwnSegment};
-}
-
-Slab<std::byte> RankCore::allocate_raw(std::size_t bytes) {
-  const std::uint64_t offset = allocate_offset(bytes);
-  return {rarely_->heap, own_segment_ + offset, bytes,
-          Remote<std::byte>(RemoteAddress{offset, id_, RemoteAddress::kOwnSegment})};
-}
-
-void RankCore::set_route(std::uint32_t node, Transport& transport) {
-  by_node_.resize(region_.shape().nodes, transport_);
-  by_node_[node] = &transport;
+  routes_.set_local(std::move(transport));
 }
 
 void RankCore::submit_remotely(Operation& operation) noexcept {
@@ -216,16 +139,10 @@ std::string RankCore::describe_failure(std::error_code code, int peer, const Rem
   if (code == Errc::device_failed || code == Errc::unsupported)
     return device_memory_ != nullptr ? device_memory_->last_failure() : std::string();
   if (code.category() == std::generic_category())
-    return describe_shortage(static_cast<std::uint32_t>(peer), code.value());
+    return peers_.shortage(static_cast<std::uint32_t>(peer), code.value());
   const bool of_place =
       code == Errc::out_of_segment || code == Errc::no_such_peer || code == Errc::misaligned || code == Errc::slab_gone;
   return of_place ? addresses_.describe(remote, bytes) : std::string();
-}
-
-std::string RankCore::describe_shortage(std::uint32_t peer, int error) const {
-  const auto found = rarely_->shortages.find(peer);
-  return found != rarely_->shortages.end() && found->second.error == error ? found->second.text
-                                                                           : shortage_remedy(error);
 }
 
 void RankCore::peer_lost(Loss loss) {

@@ -3,18 +3,17 @@
 
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/event_loop.hpp"
 #include "runtime/core/std_parts.hpp"
 #include "runtime/job/address_map.hpp"
-#include "runtime/job/slab.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/operation.hpp"
+#include "runtime/rank/own_segment.hpp"
 #include "runtime/rank/peers.hpp"
+#include "runtime/rank/routes.hpp"
 #include "runtime/rank/signal_wait.hpp"
-#include "runtime/rank/transport.hpp"
 
 namespace coracle::internals {
 
@@ -25,7 +24,6 @@ class ReadExposures;
 class MemoryDomain;
 class Messages;
 class Rank;
-class SegmentHeap;
 class TeamCore;
 
 class RankCore {
@@ -36,16 +34,8 @@ class RankCore {
   RankCore(const RankCore&) = delete;
   RankCore& operator=(const RankCore&) = delete;
 
-  // --- transports; they end in the reverse order of their coming ---
   /// To the ranks of this node.
   void set_transport(std::unique_ptr<Transport> transport, bool by_load_store, bool shares_memory);
-  /// To ranks of other nodes, which set_route() names.
-  void add_transport(std::unique_ptr<Transport> transport);
-  /// Other nodes are reached through `transport`.
-  void set_route(std::uint32_t node, Transport& transport);
-  /// Asks the transports to take leave; true once they all have.
-  bool leave() noexcept;
-  void end_transports() noexcept;
 
   /// Starts an operation: finished on return when the peer's memory is reached by load and store.
   void start(Operation& operation) noexcept {
@@ -63,8 +53,6 @@ class RankCore {
   std::string describe_failure(std::error_code code, int peer, const RemoteAddress& remote, std::size_t bytes) const;
   /// The same of an operation: of its place, or its signal's, if that is to blame.
   std::string describe_failure(const Operation& operation) const;
-  /// What a transport lacks for a connection to `peer`, for messages: operations end with `error` (an errno) by that.
-  void note_shortage(std::uint32_t peer, int error, std::string text);
   /// From the loop's thread, also from inside submit() and poll(): a peer is lost, for a reason such as "its connection
   /// was reset". Ends every operation in flight to it and every wait that depends on it; tells the transport. Does
   /// nothing the second time.
@@ -75,13 +63,6 @@ class RankCore {
       return;                                      // what it sends refers to what may be gone
     header.handler.as<Handler>()(rank_, message);  // checked by the sender, which runs the same program
   }
-
-  // --- this rank's segment ---
-  /// Throws Error (segment_full).
-  RemoteAddress allocate(std::size_t bytes);
-  /// Bytes that nothing is written to, and that are not marked.
-  Slab<std::byte> allocate_raw(std::size_t bytes);
-  SegmentHeap& heap() noexcept;
 
   /// The team of all ranks.
   TeamCore& world() const noexcept { return *world_; }
@@ -108,21 +89,18 @@ class RankCore {
   /// Wakes a rank of this node that waits for a flag; the flag was raised before, by a seq_cst operation.
   void wake(std::uint32_t rank) noexcept;
   const AddressMap& addresses() const noexcept { return addresses_; }
+  OwnSegment& own_segment() noexcept { return own_segment_; }
+  const OwnSegment& own_segment() const noexcept { return own_segment_; }
+  Routes& routes() noexcept { return routes_; }
   /// The transport to the ranks of this node.
-  Transport& transport() const noexcept { return *transport_; }
+  Transport& transport() const noexcept { return routes_.local(); }
   /// The transport to `rank`, which must exist.
-  Transport& transport_to(std::uint32_t rank) const noexcept {
-    return by_node_.empty() || is_local(rank) ? *transport_ : remote_transport_to(rank);
-  }
+  Transport& transport_to(std::uint32_t rank) const noexcept { return routes_.to(rank); }
   const JobRegion& region() const noexcept { return region_; }
   EventLoop& loop() const noexcept { return loop_; }
   std::uint32_t id() const noexcept { return id_; }
   /// Ranks of the job.
   std::uint32_t size() const noexcept { return size_; }
-  /// Whether `rank` is of this node.
-  bool is_local(std::uint32_t rank) const noexcept { return rank - first_local_ < locals_; }
-  /// Where this rank's own segment begins.
-  std::byte* own_segment() const noexcept { return own_segment_; }
 
  private:
   /// Does it by load and store; false when that can't be.
@@ -148,18 +126,14 @@ class RankCore {
   void submit(Operation& operation) noexcept {
     if (operation.bytes > kObjectBytesMax) [[unlikely]]
       return refuse_length(operation);
-    if (by_node_.empty() || is_local(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
-      transport_->submit(operation);
+    if (routes_.leads_locally(static_cast<std::uint32_t>(operation.peer()))) [[likely]]
+      routes_.local().submit(operation);
     else
       submit_remotely(operation);
   }
   void submit_remotely(Operation& operation) noexcept;
   /// Before a transport looks for so many bytes here: only some judge by the target first.
   static void refuse_length(Operation& operation) noexcept;
-
-  Transport& remote_transport_to(std::uint32_t rank) const noexcept;
-  std::uint64_t allocate_offset(std::size_t bytes);
-  std::string describe_shortage(std::uint32_t peer, int error) const;
 
   /// What is not on the hot path.
   struct Rarely;
@@ -168,18 +142,15 @@ class RankCore {
   const JobRegion& region_;
   std::uint32_t id_;
   std::uint32_t size_;
-  std::uint32_t first_local_;
-  std::uint32_t locals_;
-  std::byte* own_segment_;
   bool has_slow_path_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
   EventLoop& loop_;
   AddressMap addresses_;
-  Transport* transport_ = nullptr;
-  std::vector<Transport*> by_node_;  // empty: one node, or all in one region
+  Routes routes_;
   Peers peers_;
   MemoryDomain* device_memory_ = nullptr;
   LayoutMover* layout_mover_ = nullptr;
   SignalWaits signal_waits_;
+  OwnSegment own_segment_;
   std::unique_ptr<Rarely> rarely_;
   FlagWaits* flag_waits_;
   TeamCore* world_ = nullptr;

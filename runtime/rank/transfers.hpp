@@ -33,15 +33,18 @@ inline constexpr Modification::Number number_kind_of = std::is_floating_point_v<
                                                                                    : Modification::Number::natural;
 
 template <class T>
-using AtomicBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+struct AtomicBits {
+  static_assert(is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding that are no pointers");
+  using Type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+};
 
 template <class T>
 constexpr std::uint64_t bits_of(const T& value) noexcept {
-  return std::bit_cast<AtomicBits<T>>(value);
+  return std::bit_cast<typename AtomicBits<T>::Type>(value);
 }
 template <class T>
 constexpr T value_of_bits(std::uint64_t bits) noexcept {
-  return std::bit_cast<T>(static_cast<AtomicBits<T>>(bits));
+  return std::bit_cast<T>(static_cast<typename AtomicBits<T>::Type>(bits));
 }
 
 }  // namespace detail
@@ -78,14 +81,36 @@ using Transfer = Awaited<Operation>;
 template <class T>
 class [[nodiscard]] Atomic final : public Awaited<Operation> {
  public:
-  static_assert(detail::is_atomic_word<T>,
-                "atomics are for types of 4 or 8 bytes without padding that are no pointers");
   using Awaited::Awaited;
   T await_resume() const {
     Awaited::await_resume();
     return detail::value_of_bits<T>(result);
   }
 };
+
+namespace detail {
+
+/// Any atomic on `place`. `Kind`: Atomic<T>, or Transfer where nobody asks for the old value.
+template <class Kind, class T>
+Kind make_atomic(RankCore& core, Operation::Verb verb, const char* name, Remote<T> place, T operand,
+                 T compare = {}) noexcept {
+  Kind operation(core, verb, name, place.rank());
+  operation.width = sizeof(T);
+  operation.bytes = sizeof(T);
+  operation.remote = place.address();
+  operation.operand = bits_of(operand);
+  operation.compare = bits_of(compare);
+  return operation;
+}
+
+template <class Kind, class T>
+Kind make_modification(RankCore& core, Modification::What what, const char* name, Remote<T> place, T operand) noexcept {
+  Kind operation = make_atomic<Kind>(core, Operation::Verb::modify, name, place, operand);
+  operation.modification = {what, number_kind_of<T>};
+  return operation;
+}
+
+}  // namespace detail
 
 /// A put that carries its own copy of one value.
 template <class T>

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "runtime/core/scheduler.hpp"
 #include "runtime/rank/message.hpp"

@@ -18,7 +18,7 @@ SimRank::SimRank(const Job& job, std::uint32_t id)
   transport_ = transport.get();
   // Not by load and store: every operation takes its time, although all memory is at hand.
   if (job_.nature.region().shape().network.transport == RemoteTransport::tca) {
-    rank_.core().add_transport(std::move(transport));
+    rank_.core().routes().add(std::move(transport));
     auto devices = std::make_unique<tca::TcaTransport>(
         rank_, std::make_unique<SimDmaDevice>(job_.nature, id, job_.nature.model().board), tca::DmaOptions(),
         std::make_unique<SimPlatform>(job_.nature, *transport_, id));

@@ -127,7 +127,7 @@ Task<TcpTransport::Attempt> TcpTransport::try_addresses(Rank& rank, std::uint32_
 }
 
 void TcpTransport::give_up_connecting(Peer& entry, std::uint32_t peer, const Attempt& attempt) noexcept {
-  if (is_shortage(attempt.error)) rank_.core().note_shortage(peer, attempt.error, attempt.why);
+  if (is_shortage(attempt.error)) rank_.core().peers().note_shortage(peer, attempt.error, attempt.why);
   const std::error_code why(attempt.error, std::generic_category());
   entry.outgoing->channel().fail_all(why);
   tear_down_outgoing(entry, true);
