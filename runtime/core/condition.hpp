@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <source_location>
-#include <utility>
 
 #include "runtime/core/mutex.hpp"
 #include "runtime/core/task.hpp"

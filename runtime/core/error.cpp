@@ -6,46 +6,35 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 namespace coracle::internals {
 namespace {
+
+constexpr std::pair<Errc, const char*> kTexts[] = {
+    {Errc::out_of_segment, "address outside its segment"},
+    {Errc::no_such_peer, "no such rank"},
+    {Errc::segment_full, "segment is full"},
+    {Errc::bad_handler, "function has no address common to all ranks"},
+    {Errc::bad_input, "bad input"},
+    {Errc::unsupported, "not supported here"},
+    {Errc::misaligned, "misaligned address"},
+    {Errc::deadlock, "deadlock"},
+    {Errc::peer_lost, "peer lost"},
+    {Errc::given_up, "collective given up"},
+    {Errc::truncated, "message longer than its buffer"},
+    {Errc::page_lost, "page lost with the node that had its only current copy"},
+    {Errc::page_damaged, "page does not match its checksum"},
+    {Errc::device_failed, "a GPU has failed"},
+    {Errc::slab_gone, "its slab is gone, or ends before"},
+};
 
 class Category final : public std::error_category {
  public:
   const char* name() const noexcept override { return "coracle"; }
   std::string message(int value) const override {
-    switch (static_cast<Errc>(value)) {
-      case Errc::out_of_segment:
-        return "address outside its segment";
-      case Errc::no_such_peer:
-        return "no such rank";
-      case Errc::segment_full:
-        return "segment is full";
-      case Errc::bad_handler:
-        return "function has no address common to all ranks";
-      case Errc::bad_input:
-        return "bad input";
-      case Errc::unsupported:
-        return "not supported here";
-      case Errc::misaligned:
-        return "misaligned address";
-      case Errc::deadlock:
-        return "deadlock";
-      case Errc::peer_lost:
-        return "peer lost";
-      case Errc::given_up:
-        return "collective given up";
-      case Errc::truncated:
-        return "message longer than its buffer";
-      case Errc::page_lost:
-        return "page lost with the node that had its only current copy";
-      case Errc::page_damaged:
-        return "page does not match its checksum";
-      case Errc::device_failed:
-        return "a GPU has failed";
-      case Errc::slab_gone:
-        return "its slab is gone, or ends before";
-    }
+    for (const auto& [code, text] : kTexts)
+      if (static_cast<int>(code) == value) return text;
     return fmt::format("unknown condition {}", value);
   }
 };

@@ -1,7 +1,6 @@
 // How a ready queue doubles; and the loop's turn: asking the pollers, and resuming what is ready.
 #include "runtime/core/scheduler.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace coracle::internals {

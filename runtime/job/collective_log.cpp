@@ -5,7 +5,6 @@
 
 #include <array>
 #include <bit>
-#include <limits>
 #include <string_view>
 #include <utility>
 

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <string.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -11,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 
@@ -62,40 +62,38 @@ const void* caller_of(const void* context) noexcept {
 #endif
 }
 
-const char* memory_reason(int code) noexcept {
-  switch (code) {
-    case SEGV_MAPERR:
-      return "not mapped";
-    case SEGV_ACCERR:
-      return "no permission for this access";
-    default:
-      return "bad memory access";
-  }
+/// Why the kernel has sent a signal that comes with an address.
+struct Reason {
+  int signal;
+  int code;  // 0: any other
+  const char* text;
+};
+constexpr Reason kReasons[] = {
+    {SIGSEGV, SEGV_MAPERR, "not mapped"},
+    {SIGSEGV, SEGV_ACCERR, "no permission for this access"},
+    {SIGSEGV, 0, "bad memory access"},
+    {SIGBUS, BUS_ADRALN, "misaligned"},
+    {SIGBUS, BUS_ADRERR, "no memory behind it: a file that was cut, or shared memory that ran out"},
+    {SIGBUS, 0, "hardware memory error"},
+    {SIGFPE, FPE_INTDIV, "integer division by zero"},
+    {SIGFPE, FPE_INTOVF, "integer overflow"},
+    {SIGFPE, FPE_FLTDIV, "floating-point division by zero"},
+    {SIGFPE, 0, "floating-point exception"},
+    {SIGILL, 0, "illegal instruction"},
+};
+
+/// Null: of another signal.
+const char* reason_of(int signal, int code) noexcept {
+  for (const Reason& reason : kReasons)
+    if (reason.signal == signal && (reason.code == code || reason.code == 0)) return reason.text;
+  return nullptr;
 }
 
-const char* bus_reason(int code) noexcept {
-  switch (code) {
-    case BUS_ADRALN:
-      return "misaligned";
-    case BUS_ADRERR:
-      return "no memory behind it: a file that was cut, or shared memory that ran out";
-    default:
-      return "hardware memory error";
-  }
-}
-
-const char* arithmetic_reason(int code) noexcept {
-  switch (code) {
-    case FPE_INTDIV:
-      return "integer division by zero";
-    case FPE_INTOVF:
-      return "integer overflow";
-    case FPE_FLTDIV:
-      return "floating-point division by zero";
-    default:
-      return "floating-point exception";
-  }
-}
+constexpr std::pair<int, const char*> kSignalNames[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"},   {SIGILL, "SIGILL"}, {SIGFPE, "SIGFPE"},   {SIGABRT, "SIGABRT"},
+    {SIGKILL, "SIGKILL"}, {SIGTERM, "SIGTERM"}, {SIGINT, "SIGINT"}, {SIGHUP, "SIGHUP"},   {SIGQUIT, "SIGQUIT"},
+    {SIGPIPE, "SIGPIPE"}, {SIGTRAP, "SIGTRAP"}, {SIGSYS, "SIGSYS"}, {SIGXCPU, "SIGXCPU"},
+};
 
 }  // namespace
 
@@ -141,38 +139,9 @@ void leave_failure_record(RankBlock& block, const std::exception_ptr& failure) n
 }
 
 const char* signal_name(int signal) noexcept {
-  switch (signal) {
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGILL:
-      return "SIGILL";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGKILL:
-      return "SIGKILL";
-    case SIGTERM:
-      return "SIGTERM";
-    case SIGINT:
-      return "SIGINT";
-    case SIGHUP:
-      return "SIGHUP";
-    case SIGQUIT:
-      return "SIGQUIT";
-    case SIGPIPE:
-      return "SIGPIPE";
-    case SIGTRAP:
-      return "SIGTRAP";
-    case SIGSYS:
-      return "SIGSYS";
-    case SIGXCPU:
-      return "SIGXCPU";
-    default:
-      return "signal";
-  }
+  for (const auto& [number, name] : kSignalNames)
+    if (number == signal) return name;
+  return "signal";
 }
 
 void prepare_backtraces() noexcept {
@@ -225,18 +194,13 @@ void add_backtrace(SignalText& text, const void* context, int frames_max) noexce
 void add_crash(SignalText& text, int signal, const siginfo_t& info, const void* context,
                const char* exception) noexcept {
   const char* name = signal_name(signal);
-  const bool has_address = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
   if (signal == SIGABRT && info.si_pid == ::getpid()) {
     text.add("{} (the program gave up)\n", name);
   } else if (info.si_code <= 0) {
     text.add("{} (sent by process {})\n", name, info.si_pid);
   } else if (info.si_code == SI_KERNEL) {
     text.add("{} (an address that can't exist, or a forbidden instruction)\n", name);
-  } else if (has_address) {
-    const char* reason = signal == SIGSEGV  ? memory_reason(info.si_code)
-                         : signal == SIGBUS ? bus_reason(info.si_code)
-                         : signal == SIGFPE ? arithmetic_reason(info.si_code)
-                                            : "illegal instruction";
+  } else if (const char* reason = reason_of(signal, info.si_code)) {
     text.add("{} (address {:#x}, {})\n", name, reinterpret_cast<std::uintptr_t>(info.si_addr), reason);
   } else {
     text.add("{}\n", name);

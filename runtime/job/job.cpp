@@ -25,6 +25,7 @@ namespace {
 // Free in ordinary processes: above where the kernel puts programs, below where it puts mappings; and outside the
 // shadow and the heap of ASan, which ends at 0x640000000000.
 constexpr std::uintptr_t kCommonAddress = 0x680000000000;
+constexpr const char* kPlacements[] = {"pvas", "process", "thread", "sim"};  // in the order of Placement
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = 2ULL << 20;
 
@@ -130,23 +131,13 @@ T parse_number(std::string_view text, int base, const char* variable) {
 }  // namespace
 
 const char* to_string(Placement placement) noexcept {
-  switch (placement) {
-    case Placement::pvas:
-      return "pvas";
-    case Placement::process:
-      return "process";
-    case Placement::thread:
-      return "thread";
-    case Placement::sim:
-      return "sim";
-  }
-  return "?";
+  return kPlacements[static_cast<std::size_t>(placement)];
 }
 
 std::optional<Placement> parse_placement(std::string_view word) noexcept {
-  for (Placement placement : {Placement::pvas, Placement::process, Placement::thread, Placement::sim})
-    if (word == to_string(placement)) return placement;
-  return std::nullopt;
+  const auto found = std::ranges::find(kPlacements, word, [](const char* name) { return std::string_view(name); });
+  if (found == std::end(kPlacements)) return std::nullopt;
+  return static_cast<Placement>(found - std::begin(kPlacements));
 }
 
 JobRegion JobRegion::create(const JobShape& shape, Backing backing, const NodePart& part) {

@@ -2,7 +2,6 @@
 // initial state.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

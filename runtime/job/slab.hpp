@@ -2,7 +2,6 @@
 // belongs to which; and TeamArea, a team's signals.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -224,31 +224,18 @@ bool AddressSpace::close_descriptors(pid_t pid) {
   return true;
 }
 
-bool AddressSpace::wait_for(pid_t pid, int flags, ExitStatus& ended) {
+ExitStatus AddressSpace::wait(pid_t pid) {
   CORACLE_ASSERT(contains(pid), "pid {} is no task of this address space", pid);
   int status = 0;
   pid_t got;
   do {
-    got = ::waitpid(pid, &status, flags);
+    got = ::waitpid(pid, &status, 0);
   } while (got < 0 && errno == EINTR);
-  if (got == 0) return false;
   const int code = got < 0 ? errno : 0;
   // ECHILD: the task has ended, but its status went elsewhere (SIGCHLD is ignored, or another waitpid took it).
   if (code == 0 || code == ECHILD) reaped(pid);
   if (code != 0) throw_errno(code, fmt::format("cannot tell how task {} ended", pid));
-  ended = ExitStatus::from_wait(status);
-  return true;
-}
-
-std::optional<ExitStatus> AddressSpace::try_wait(pid_t pid) {
-  ExitStatus ended;
-  return wait_for(pid, WNOHANG, ended) ? std::optional(ended) : std::nullopt;
-}
-
-ExitStatus AddressSpace::wait(pid_t pid) {
-  ExitStatus ended;
-  wait_for(pid, 0, ended);
-  return ended;
+  return ExitStatus::from_wait(status);
 }
 
 /// A task that the kernel does not end keeps the whole space: it may still be at work in its partition, and is no

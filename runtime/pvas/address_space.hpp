@@ -41,8 +41,6 @@ class AddressSpace {
 
   /// Waits until the task has ended and takes back its memory. `pid` came from spawn.
   ExitStatus wait(pid_t pid);
-  /// As wait, but empty while the task runs.
-  std::optional<ExitStatus> try_wait(pid_t pid);
   /// Takes back a task's memory; to be called after the caller's own waitpid has reported its end, and before that pid
   /// can be another's. Other pids are ignored (returns false).
   bool reaped(pid_t pid);
@@ -67,8 +65,6 @@ class AddressSpace {
  private:
   struct State;
   explicit AddressSpace(std::unique_ptr<State> state);
-  /// False while the task runs (only with WNOHANG among `flags`).
-  bool wait_for(pid_t pid, int flags, ExitStatus& ended);
   std::unique_ptr<State> state_;
 };
 

@@ -33,9 +33,6 @@ pid_t AddressSpace::spawn(const SpawnOptions&) {
 ExitStatus AddressSpace::wait(pid_t) {
   refuse();
 }
-std::optional<ExitStatus> AddressSpace::try_wait(pid_t) {
-  refuse();
-}
 bool AddressSpace::reaped(pid_t) {
   return false;
 }
