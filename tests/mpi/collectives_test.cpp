@@ -12,7 +12,7 @@
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/neighbour_edges.hpp"
 #include "interfaces/mpi/core/collectives/reducing.hpp"
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 #include "tests/mpi/error_of.hpp"
 
 namespace mpi_collectives_test {

@@ -5,8 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core/construction.hpp"
 #include "interfaces/mpi/core/error.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 #include "tests/mpi/random_datatype.hpp"
 #include "tests/seeds.hpp"
 

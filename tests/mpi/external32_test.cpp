@@ -7,7 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core/datatype.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 #include "tests/mpi/error_of.hpp"
 #include "tests/seeds.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi::tests {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interfaces/mpi/core/construction.hpp"
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 

@@ -1,8 +1,9 @@
 // How a datatype was made, for who asks: MPI_Type_get_envelope and MPI_Type_get_contents.
 #include <algorithm>
 
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core/construction.hpp"
 #include "interfaces/mpi/core/error.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 

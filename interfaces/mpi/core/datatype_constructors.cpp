@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "interfaces/mpi/core/construction.hpp"
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core/datatype.hpp"
 #include "interfaces/mpi/core/error.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 
@@ -23,26 +24,14 @@ void type_size(Datatype* datatype, Count& size) {
   size = existing(datatype).size();
 }
 
-void type_size_x(Datatype* datatype, Count& size) {
-  size = existing(datatype).size();
-}
-
 void type_get_extent(Datatype* datatype, Count& lb, Count& extent) {
   lb = existing(datatype).lower_bound();
   extent = datatype->extent();
 }
 
-void type_get_extent_x(Datatype* datatype, Count& lb, Count& extent) {
-  type_get_extent(datatype, lb, extent);
-}
-
 void type_get_true_extent(Datatype* datatype, Count& true_lb, Count& true_extent) {
   true_lb = existing(datatype).layout().true_lower_bound();
   true_extent = datatype->layout().true_extent();
-}
-
-void type_get_true_extent_x(Datatype* datatype, Count& true_lb, Count& true_extent) {
-  type_get_true_extent(datatype, true_lb, true_extent);
 }
 
 void type_extent(Datatype* datatype, Count& extent) {

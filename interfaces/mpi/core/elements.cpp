@@ -1,7 +1,8 @@
 // How many values of a datatype, or of basic types, a number of bytes is; what statuses say of it. By the signature, a
 // level of the datatype at a time: never by going through its repetitions.
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core/datatype.hpp"
 #include "interfaces/mpi/core/error.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 
@@ -66,17 +67,6 @@ class Conversion {
   Count found_ = 0;
 };
 
-Count elements_in(Count bytes, const Datatype& datatype) {
-  return Conversion<Bytes, Elements>(bytes).run(datatype);
-}
-
-void set_elements(Status& status, const Datatype* datatype, Count count) {
-  check_count(count);
-  const Count bytes = Conversion<Elements, Bytes>(count).run(existing(datatype));
-  if (bytes == kUndefined) raise(ErrorClass::arg, "count is {}, but the datatype has no bytes", count);
-  status.bytes = bytes;
-}
-
 }  // namespace
 
 void get_count(const Status& status, Datatype* datatype, Count& count) {
@@ -88,19 +78,14 @@ void get_count(const Status& status, Datatype* datatype, Count& count) {
 }
 
 void get_elements(const Status& status, Datatype* datatype, Count& count) {
-  count = elements_in(status.bytes, existing(datatype));
-}
-
-void get_elements_x(const Status& status, Datatype* datatype, Count& count) {
-  count = elements_in(status.bytes, existing(datatype));
+  count = Conversion<Bytes, Elements>(status.bytes).run(existing(datatype));
 }
 
 void status_set_elements(Status& status, Datatype* datatype, Count count) {
-  set_elements(status, datatype, count);
-}
-
-void status_set_elements_x(Status& status, Datatype* datatype, Count count) {
-  set_elements(status, datatype, count);
+  check_count(count);
+  const Count bytes = Conversion<Elements, Bytes>(count).run(existing(datatype));
+  if (bytes == kUndefined) raise(ErrorClass::arg, "count is {}, but the datatype has no bytes", count);
+  status.bytes = bytes;
 }
 
 void status_set_cancelled(Status& status, bool flag) {

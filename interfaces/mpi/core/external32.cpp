@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "interfaces/mpi/core/datatype_functions.hpp"
 #include "interfaces/mpi/core/external_values.hpp"
 #include "interfaces/mpi/core/packing.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 

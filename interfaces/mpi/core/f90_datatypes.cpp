@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "interfaces/mpi/core/construction.hpp"
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 

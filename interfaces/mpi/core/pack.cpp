@@ -1,7 +1,8 @@
 // MPI_Pack and MPI_Unpack: the packed order of layouts; and addresses.
+#include "interfaces/mpi/core/datatype.hpp"
 #include "interfaces/mpi/core/packing.hpp"
 
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
 

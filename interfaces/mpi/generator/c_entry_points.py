@@ -247,7 +247,7 @@ def core_text(functions, mark, space):
     lines += ["", "namespace coracle::mpi {", "", *classes, "", "}  // namespace coracle::mpi", "", f"namespace {space} {{"]
     section = None
     for function in functions:
-        if function.mark != mark or function.form in {"begin", "prepare"}:
+        if function.mark != mark or (function.base and function.form != "block"):  # declared with another
             continue
         if function.section != section:
             section = function.section

@@ -50,12 +50,13 @@ class Function:
     early: bool = False
     todo: bool = False
     form: str = ""  # of a collective that has all three: block, begin or prepare
-    base: str = ""  # the core's name of the blocking one
+    base: str = ""  # the core's function, where that is not called as this one
 
     @property
     def core(self):
-        """The name of the core's function."""
-        return f"{self.base}.{self.form}" if self.form else self.name.split("_", 1)[1].lower()
+        """What of the core is called."""
+        name = self.base or self.name.split("_", 1)[1].lower()
+        return f"{name}.{self.form}" if self.form else name
 
     @property
     def p_name(self):
@@ -129,6 +130,14 @@ def note_forms(functions):
                 functions[name].form, functions[name].base = form, stem.lower()
 
 
+def note_wide_twins(functions):
+    """MPI_X_x has wider counts than MPI_X; the core's are all wide."""
+    for entry in functions.values():
+        stem = entry.name.removesuffix("_x")
+        if stem != entry.name and entry.mark == "core" and stem in functions:
+            entry.base = functions[stem].core
+
+
 def read_functions(tables):
     """The functions in the table's order."""
     path = tables / "functions"
@@ -147,6 +156,7 @@ def read_functions(tables):
         if entry.mark == "same" and (entry.word not in functions or functions[entry.word].section != entry.section):
             raise TableError(f"{entry.name} is another name of {entry.word}, which is not in the same section")
     note_forms(functions)
+    note_wide_twins(functions)
     unknown = todo - functions.keys()
     if unknown:
         raise TableError(f"todo: there is no function {', '.join(sorted(unknown))}")

@@ -1,5 +1,6 @@
 // MPI_Type_get_contents by hand: some of the integers are constants.
-#include "interfaces/mpi/core/datatype_functions.hpp"
+#include "interfaces/mpi/core/construction.hpp"
+#include "interfaces/mpi/core_functions.hpp"
 
 #include "interfaces/mpi/by_hand.hpp"
 #include "interfaces/mpi/openmpi/entry.hpp"
