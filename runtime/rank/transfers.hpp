@@ -33,15 +33,18 @@ inline constexpr Modification::Number number_kind_of = std::is_floating_point_v<
                                                                                    : Modification::Number::natural;
 
 template <class T>
-using AtomicBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+struct AtomicBits {
+  static_assert(is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding that are no pointers");
+  using Type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+};
 
 template <class T>
 constexpr std::uint64_t bits_of(const T& value) noexcept {
-  return std::bit_cast<AtomicBits<T>>(value);
+  return std::bit_cast<typename AtomicBits<T>::Type>(value);
 }
 template <class T>
 constexpr T value_of_bits(std::uint64_t bits) noexcept {
-  return std::bit_cast<T>(static_cast<AtomicBits<T>>(bits));
+  return std::bit_cast<T>(static_cast<typename AtomicBits<T>::Type>(bits));
 }
 
 }  // namespace detail
