@@ -1,4 +1,5 @@
-// The programs of a job, from the words of `coracle run`: `-n 1 ./a x : -n 3 ./b`.
+// The programs of a job, from the words of `coracle run`: `-n 1 ./a x : -n 3 ./b`; and what is done with the standard
+// files of their ranks.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -29,5 +30,17 @@ std::vector<ProgramPart> programs_of(const CLI::App& run, const ProgramWords& fi
 /// others in its own place, as a shell, the job's placement becomes `process`, and one line says so. For a user who has
 /// not chosen.
 void suit_programs(JobOptions& options);
+
+/// What is said of the standard files of ranks.
+struct StreamWords {
+  bool label = false;
+  std::string output;
+  std::string input = "0";
+};
+
+void add_options_of_streams(CLI::App& app, StreamWords& words);
+
+/// Shape, nodes and hosts of `options` are known. Throws CLI::ValidationError for what can't be meant.
+void set_streams(const StreamWords& words, JobOptions& options);
 
 }  // namespace coracle::internals

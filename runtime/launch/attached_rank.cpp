@@ -1,8 +1,6 @@
 // How a process becomes a rank, and ends to be one, outside coracle::run.
 #include "runtime/launch/attached_rank.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -10,10 +8,8 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
-#include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/boot.hpp"
-#include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
 
@@ -38,9 +34,7 @@ struct AttachedRank::State {
   std::unique_ptr<const JobRegion> own_region;
   const JobRegion* region = nullptr;
   std::uint32_t id = 0;
-  std::unique_ptr<EventLoop> loop;
-  std::optional<Diagnostics::Registration> watch;
-  std::unique_ptr<WholeRank> rank;
+  std::optional<BootedRank> self;
   Event program_ended;
   RootEnd end;
   std::optional<App> app;  // what live() runs: waits for the program's end
@@ -68,30 +62,16 @@ void AttachedRank::State::find_job() {
 }
 
 void AttachedRank::State::begin(const RankReporter& reporter) {
-  RankBlock& block = region->block(id);
-  block.pid.store(::getpid(), std::memory_order_relaxed);
-  // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
-  block.phase.store(RankPhase::attached, std::memory_order_release);
-  loop = std::make_unique<EventLoop>(real_clock(), &block.doorbell);
-  loop->set_idle_policy(region->shape().idle);
-  watch.emplace(static_cast<int>(id), launched_region ? &block : nullptr, *loop);
-  watch->report_by(&reporter);
-  rank = std::make_unique<WholeRank>(*region, id, *loop);
-  std::exception_ptr failure;
-  try {
-    refuse_other_library(*region, id);
-    wiring.connect(*rank);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  self.emplace(*region, id, launched_region.has_value());
+  self->watch.report_by(&reporter);
+  const std::exception_ptr failure = self->connect(wiring);
   app.emplace([this, failure](Rank&) -> Task<> {
     if (failure) std::rethrow_exception(failure);
     return until_set(program_ended);
   });
-  loop->start_root(live(*rank, *app, wiring), end);
+  self->loop.start_root(live(self->rank, *app, wiring), end);
   if (!failure) return;
-  // What the transports that came first have spawned must end before the rank does.
-  loop->run_until([this] { return end.reached; });
+  self->loop.run_until([this] { return end.reached; });
   std::rethrow_exception(failure);
 }
 
@@ -104,7 +84,7 @@ AttachedRank::AttachedRank(const Wiring& wiring, const RankReporter& reporter)
 AttachedRank::~AttachedRank() = default;
 
 Rank& AttachedRank::rank() noexcept {
-  return *state_->rank;
+  return state_->self->rank;
 }
 
 std::uint32_t AttachedRank::program() const {
@@ -116,16 +96,14 @@ std::uint32_t AttachedRank::program() const {
 void AttachedRank::finish() {
   State& state = *state_;
   state.program_ended.set();
-  state.loop->run_until([&state] { return state.end.reached; });
+  state.self->loop.run_until([&state] { return state.end.reached; });
   if (state.end.error) {
     leave_failure_record(state.region->block(state.id), state.end.error);
     std::rethrow_exception(state.end.error);
   }
-  if (state.watch) state.watch->report_by(nullptr);  // it may ask the rank
-  state.rank.reset();
-  state.watch.reset();
-  state.loop.reset();
-  state.region->block(state.id).phase.store(RankPhase::finished, std::memory_order_release);  // as in begin()
+  state.self->watch.report_by(nullptr);  // it may ask the rank
+  state.self.reset();
+  state.region->block(state.id).phase.store(RankPhase::finished, std::memory_order_release);  // as in boot.cpp
   if (state.pmix) {
     std::fflush(nullptr);  // what follows may end this process
     state.pmix->finish(0);

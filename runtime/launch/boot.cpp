@@ -42,29 +42,16 @@ Task<> fail(std::exception_ptr failure) {
 int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wiring& wiring,
              bool under_launcher = true) noexcept {
   RankBlock& block = region.block(id);
-  block.pid.store(::getpid(), std::memory_order_relaxed);
-  // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
-  block.phase.store(RankPhase::attached, std::memory_order_release);
   try {
-    EventLoop loop(real_clock(), &block.doorbell);
-    loop.set_idle_policy(region.shape().idle);
-    const Diagnostics::Registration watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
-    WholeRank rank(region, id, loop);
-    std::exception_ptr failure;
-    try {
-      refuse_other_library(region, id);
-      wiring.connect(rank);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    // Also then: what the transports that came first have spawned must end before the rank does.
-    loop.run(live(rank, failure ? App([failure](Rank&) { return fail(failure); }) : app, wiring));
+    BootedRank self(region, id, under_launcher);
+    const std::exception_ptr failure = self.connect(wiring);
+    self.loop.run(live(self.rank, failure ? App([failure](Rank&) { return fail(failure); }) : app, wiring));
   } catch (...) {
     leave_failure_record(block, std::current_exception());
     print_failure(id);
     return 1;
   }
-  block.phase.store(RankPhase::finished, std::memory_order_release);  // as above
+  block.phase.store(RankPhase::finished, std::memory_order_release);  // as in attach()
   return 0;
 }
 
@@ -172,6 +159,35 @@ int boot(const App& app, const Wiring& wiring) {
   } catch (...) {
     print_failure(rank_from_environment());
     return 1;
+  }
+}
+
+namespace {
+
+RankBlock& attach(const JobRegion& region, std::uint32_t id) noexcept {
+  RankBlock& block = region.block(id);
+  block.pid.store(::getpid(), std::memory_order_relaxed);
+  // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
+  block.phase.store(RankPhase::attached, std::memory_order_release);
+  return block;
+}
+
+}  // namespace
+
+BootedRank::BootedRank(const JobRegion& region, std::uint32_t id, bool is_launched)
+    : loop(real_clock(), &attach(region, id).doorbell),
+      watch(static_cast<int>(id), is_launched ? &region.block(id) : nullptr, loop),
+      rank(region, id, loop) {
+  loop.set_idle_policy(region.shape().idle);
+}
+
+std::exception_ptr BootedRank::connect(const Wiring& wiring) {
+  try {
+    refuse_other_library(rank.core().region(), rank.id());
+    wiring.connect(rank);
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
   }
 }
 

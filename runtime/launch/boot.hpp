@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
+#include "runtime/core/event_loop.hpp"
 #include "runtime/core/task.hpp"
+#include "runtime/job/diagnostics.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/rank/app.hpp"
 #include "runtime/rank/rank.hpp"
@@ -43,6 +46,19 @@ void print_failure(std::uint32_t rank) noexcept;
 class WholeRank final : public Rank {
  public:
   WholeRank(const JobRegion& region, std::uint32_t id, EventLoop& loop);
+};
+
+/// A rank of this process that has attached to its job: its loop, what reports of it, and the rank itself.
+struct BootedRank {
+  /// `is_launched`: a launcher looks at its block.
+  BootedRank(const JobRegion& region, std::uint32_t id, bool is_launched);
+  /// Gives it its transports. Gives what has failed: also then it must live(), since what the transports that came
+  /// first have spawned must end before the rank does.
+  std::exception_ptr connect(const Wiring& wiring);
+
+  EventLoop loop;
+  Diagnostics::Registration watch;
+  WholeRank rank;
 };
 
 }  // namespace coracle::internals

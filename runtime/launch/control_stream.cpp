@@ -1,22 +1,18 @@
 // Non-blocking reads and writes.
 #include "runtime/launch/control_stream.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "runtime/core/assert.hpp"
 
 namespace coracle::internals {
 namespace {
-
-void make_non_blocking(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
 
 void ignore_signal(int) {}
 
@@ -30,16 +26,11 @@ void catch_broken_pipes() noexcept {
   ::sigaction(SIGPIPE, &action, nullptr);
 }
 
-ControlStream::ControlStream(int in, int out) : in_(in), out_(out) {
+ControlStream::ControlStream(FileDescriptor in, FileDescriptor out) : in_(std::move(in)), out_(std::move(out)) {
   make_non_blocking(in_);
-  make_non_blocking(out_);
+  if (out_) make_non_blocking(out_);
   const auto* prelude = reinterpret_cast<const std::byte*>(FrameParser::kPrelude.data());
   queue_.assign(prelude, prelude + FrameParser::kPrelude.size());
-}
-
-ControlStream::~ControlStream() {
-  ::close(in_);
-  if (out_ != in_) ::close(out_);
 }
 
 void ControlStream::send(ControlFrameType type, std::span<const std::byte> payload) {
@@ -53,7 +44,7 @@ void ControlStream::send(ControlFrameType type, std::span<const std::byte> paylo
 Task<> ControlStream::send_queued(Io& io) {
   for (;;) {
     co_await queued_.wait([this] { return backlog() > 0; });
-    co_await io.wait_writable(out_);
+    co_await io.wait_writable(out_fd());
     flush();
   }
 }
@@ -64,7 +55,7 @@ Task<> ControlStream::room(std::size_t bytes) {
 
 void ControlStream::flush() noexcept {
   while (sent_ < queue_.size()) {
-    const ssize_t written = ::write(out_, queue_.data() + sent_, queue_.size() - sent_);
+    const ssize_t written = ::write(out_fd(), queue_.data() + sent_, queue_.size() - sent_);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) return queued_.notify_all();
     if (written <= 0) break;  // nobody reads: the end of the other direction tells it
@@ -80,7 +71,7 @@ std::optional<ControlFrame> ControlStream::receive() {
     if (std::optional<ControlFrame> frame = parser_.next()) return frame;
     if (ended_) return std::nullopt;
     std::array<std::byte, 65536> buffer;
-    const ssize_t bytes = ::read(in_, buffer.data(), buffer.size());
+    const ssize_t bytes = ::read(in_.get(), buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0 && errno == EAGAIN) return std::nullopt;
     if (bytes <= 0) {
@@ -95,13 +86,13 @@ Task<std::optional<ControlFrame>> ControlStream::next(Io& io) {
   for (;;) {
     std::optional<ControlFrame> frame = receive();
     if (frame || ended_) co_return frame;
-    co_await io.wait_readable(in_);
+    co_await io.wait_readable(fd());
   }
 }
 
 void ControlStream::shut() noexcept {
   ended_ = true;
-  ::shutdown(in_, SHUT_RDWR);
+  ::shutdown(fd(), SHUT_RDWR);
 }
 
 }  // namespace coracle::internals

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/core/condition.hpp"
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/launch/control_frames.hpp"
 
@@ -15,9 +16,8 @@ namespace coracle::internals {
 /// One end. The other's end shows as ended() once every whole frame has been taken.
 class ControlStream {
  public:
-  /// Takes over both descriptors, which may be the same, and makes them non-blocking.
-  ControlStream(int in, int out);
-  ~ControlStream();
+  /// Makes both descriptors non-blocking. Without `out`, `in` is for both directions.
+  explicit ControlStream(FileDescriptor in, FileDescriptor out = {});
   ControlStream(const ControlStream&) = delete;
   ControlStream& operator=(const ControlStream&) = delete;
 
@@ -35,17 +35,18 @@ class ControlStream {
   /// The next frame; nothing: the other end is gone. Throws Error for what is none.
   Task<std::optional<ControlFrame>> next(Io& io);
   /// The descriptor that frames come from.
-  int fd() const noexcept { return in_; }
+  int fd() const noexcept { return in_.get(); }
 
   bool ended() const noexcept { return ended_; }
   /// Ends both directions. The stream must be of one socket.
   void shut() noexcept;
 
  private:
+  int out_fd() const noexcept { return out_ ? out_.get() : in_.get(); }
   void flush() noexcept;
 
-  int in_;
-  int out_;
+  FileDescriptor in_;
+  FileDescriptor out_;
   FrameParser parser_;
   std::vector<std::byte> queue_;
   std::size_t sent_ = 0;

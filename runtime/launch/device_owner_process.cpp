@@ -30,25 +30,24 @@ constexpr auto kOwnersPatience = 5s;  // with an owner that has been asked to en
 DeviceOwnerProcess::DeviceOwnerProcess(const JobRegion& region, std::function<pid_t()> start,
                                        std::function<void(pid_t)> forget)
     : region_(region), start_(std::move(start)), forget_(std::move(forget)), call_fd_(::eventfd(0, EFD_NONBLOCK)) {
-  if (call_fd_ < 0) throw_errno(errno, "can't make the descriptor by which ranks ask for an owner of their devices");
-  region_.device_owner().call_fd = call_fd_;  // inherited: not close-on-exec
+  if (!call_fd_) throw_errno(errno, "can't make the descriptor by which ranks ask for an owner of their devices");
+  region_.device_owner().call_fd = call_fd_.get();  // inherited: not close-on-exec
 }
 
 DeviceOwnerProcess::~DeviceOwnerProcess() {
   finish(true);
-  ::close(call_fd_);
 }
 
 Task<> DeviceOwnerProcess::serve(Io& io) {
   for (;;) {
-    co_await io.wait_readable(call_fd_);
+    co_await io.wait_readable(call_fd_.get());
     answer();
   }
 }
 
 void DeviceOwnerProcess::answer() {
   std::uint64_t calls = 0;
-  if (::read(call_fd_, &calls, sizeof calls) != sizeof calls) return;
+  if (::read(call_fd_.get(), &calls, sizeof calls) != sizeof calls) return;
   // relaxed: the descriptor orders it. Of ranks that want it killed only one must be heard.
   if (running_ &&
       region_.device_owner().wanted.load(std::memory_order_relaxed) == DeviceOwnerRecord::LauncherRequest::kill) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/launch/rank_process.hpp"
 
@@ -31,7 +32,7 @@ class DeviceOwnerProcess final : public HelperProcess {
   const JobRegion& region_;
   std::function<pid_t()> start_;
   std::function<void(pid_t)> forget_;
-  int call_fd_ = -1;
+  FileDescriptor call_fd_;
   pid_t pid_ = 0;
   bool running_ = false;
   bool asked_ = false;

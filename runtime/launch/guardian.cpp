@@ -73,7 +73,7 @@ Guardian::Guardian() {
     ::_exit(0);
   }
   ::close(ends[1]);
-  socket_ = ends[0];
+  socket_ = FileDescriptor(ends[0]);
 }
 
 Guardian::~Guardian() {
@@ -81,7 +81,6 @@ Guardian::~Guardian() {
   // wait for one that is stopped. The number is still its own, since every reaper tells ended().
   constexpr auto kPatience = std::chrono::seconds(5);
   if (pid_ > 0 && ::kill(pid_, SIGKILL) == 0) wait_for_end(pid_, kPatience);
-  if (socket_ >= 0) ::close(socket_);
   if (table_ != nullptr) ::munmap(table_, group_table::kWords * sizeof(std::uint64_t));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/launch/rank_process.hpp"
 
 namespace coracle::internals {
@@ -42,7 +43,7 @@ class Guardian final : public HelperProcess {
 
  private:
   std::uint64_t* table_ = nullptr;
-  int socket_ = -1;
+  FileDescriptor socket_;
   pid_t pid_ = -1;
 };
 

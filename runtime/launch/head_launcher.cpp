@@ -17,7 +17,6 @@
 #include "runtime/launch/launcher.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/processes.hpp"
-#include "runtime/launch/rank_program.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {

@@ -23,6 +23,7 @@
 #include <system_error>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/directory.hpp"
 
 namespace coracle::internals {
@@ -219,15 +220,10 @@ SocketAddress::SocketAddress(const NodeAddress& address, std::uint16_t port) noe
 
 NodeAddress source_towards(const NodeAddress& target) noexcept {
   SocketAddress place(target, 9);  // any will do: a datagram socket that is connected has sent nothing yet
-  const int fd = ::socket(place.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return {};
-  NodeAddress source;
-  if (::connect(fd, place.get(), place.bytes) == 0) {
-    place.bytes = sizeof place.storage;
-    if (::getsockname(fd, place.get(), &place.bytes) == 0) source = address_of(place.get());
-  }
-  ::close(fd);
-  return source;
+  const FileDescriptor socket(::socket(place.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket || ::connect(socket.get(), place.get(), place.bytes) != 0) return {};
+  place.bytes = sizeof place.storage;
+  return ::getsockname(socket.get(), place.get(), &place.bytes) == 0 ? address_of(place.get()) : NodeAddress();
 }
 
 NodeAddress loopback_address() noexcept {

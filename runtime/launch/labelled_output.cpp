@@ -1,7 +1,6 @@
 // A pipe for each stream of each rank, and a coroutine that reads it.
 #include "runtime/launch/labelled_output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -9,8 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
-
-#include "runtime/core/error.hpp"
 
 namespace coracle::internals {
 
@@ -37,26 +34,15 @@ std::string LineLabeller::rest() {
   return label_ + std::exchange(begun_, "") + '\n';
 }
 
-LabelledOutput::~LabelledOutput() {
-  for (const auto& rank : ranks_)
-    for (const Stream& stream : rank->streams)
-      if (stream.fd >= 0) ::close(stream.fd);
-}
-
-std::array<int, 2> LabelledOutput::open(std::uint32_t rank) {
+std::array<FileDescriptor, 2> LabelledOutput::open(std::uint32_t rank) {
   RankStreams& streams = *ranks_.emplace_back(std::make_unique<RankStreams>(rank));
-  std::array<int, 2> ends{-1, -1};
+  std::array<FileDescriptor, 2> ends;
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    std::array<int, 2> pipe{};
-    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
-      const int error = errno;
-      if (ends[0] >= 0) ::close(ends[0]);
-      throw_errno(error, fmt::format("can't make a pipe for the output of rank {} (raise ulimit -Hn)", rank));
-    }
     Stream& stream = streams.streams[i];
-    stream.fd = pipe[0];
-    ends[i] = pipe[1];
-    ::fcntl(stream.fd, F_SETFL, ::fcntl(stream.fd, F_GETFL) | O_NONBLOCK);
+    auto pipe = make_pipe(fmt::format("the output of rank {} (raise ulimit -Hn)", rank));
+    stream.fd = std::move(pipe[0]);
+    ends[i] = std::move(pipe[1]);
+    make_non_blocking(stream.fd);
     services_.spawn(serve(stream));
   }
   return ends;
@@ -65,15 +51,15 @@ std::array<int, 2> LabelledOutput::open(std::uint32_t rank) {
 Task<> LabelledOutput::serve(Stream& stream) {
   do {
     co_await sink_.room();
-    co_await io_.wait_readable(stream.fd);
+    co_await io_.wait_readable(stream.fd.get());
   } while (take_some(stream));
-  ::close(std::exchange(stream.fd, -1));
+  stream.fd.close();
 }
 
 /// What is there, up to some 64 KiB. False: its writers or its reader are gone.
 bool LabelledOutput::take_some(Stream& stream) {
   std::array<char, 65536> buffer;
-  const ssize_t bytes = ::read(stream.fd, buffer.data(), buffer.size());
+  const ssize_t bytes = ::read(stream.fd.get(), buffer.data(), buffer.size());
   if (bytes < 0) return errno == EINTR || errno == EAGAIN;
   write(stream, stream.lines.take({buffer.data(), static_cast<std::size_t>(bytes)}));
   return bytes > 0 && sink_.is_read(stream.kind);
@@ -88,7 +74,7 @@ void LabelledOutput::ended(pid_t pid) {
     if (rank->pid != pid) continue;
     rank->pid = 0;
     for (Stream& stream : rank->streams)
-      while (is_ready(stream.fd, POLLIN) && take_some(stream)) {
+      while (is_ready(stream.fd.get(), POLLIN) && take_some(stream)) {
       }
   }
 }
@@ -96,7 +82,7 @@ void LabelledOutput::ended(pid_t pid) {
 void LabelledOutput::finish() {
   for (const auto& rank : ranks_) {
     for (Stream& stream : rank->streams) {
-      while (is_ready(stream.fd, POLLIN) && take_some(stream)) {
+      while (is_ready(stream.fd.get(), POLLIN) && take_some(stream)) {
       }
       write(stream, stream.lines.rest());
     }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/launch/output_queue.hpp"
@@ -39,13 +40,11 @@ class LabelledOutput {
  public:
   /// All must outlive it, and it outlives what is spawned into `services`.
   LabelledOutput(Io& io, Scope& services, OutputSink& sink) noexcept : io_(io), services_(services), sink_(sink) {}
-  ~LabelledOutput();
   LabelledOutput(const LabelledOutput&) = delete;
   LabelledOutput& operator=(const LabelledOutput&) = delete;
 
-  /// Descriptors 1 and 2 of a rank that is to be started, for the caller to close. Throws Error where there are none
-  /// left.
-  std::array<int, 2> open(std::uint32_t rank);
+  /// Descriptors 1 and 2 of a rank that is to be started. Throws Error where there are none left.
+  std::array<FileDescriptor, 2> open(std::uint32_t rank);
   /// The rank for which they were opened last runs as `pid`.
   void started(pid_t pid) noexcept { ranks_.back()->pid = pid; }
   /// Process `pid` has ended: takes what it has left.
@@ -58,7 +57,7 @@ class LabelledOutput {
     Stream(std::uint32_t rank, OutputStream of) : kind(of), lines(rank) {}
     OutputStream kind;
     LineLabeller lines;
-    int fd = -1;  // reading end; -1: it has come to its end
+    FileDescriptor fd;  // reading end; none: it has come to its end
   };
   struct RankStreams {
     explicit RankStreams(std::uint32_t rank)

@@ -1,12 +1,9 @@
 // From options to running ranks.
 #include "runtime/launch/launcher.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -42,10 +39,9 @@ void Launcher::set_up_standard_files(StandardFiles& standard, Scope& services, I
   if (options_.label) standard.serve(services, io);
   ranks_->label_output(io, services, standard);
   if (!is_asked) return;
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe for the ranks' input");
-  ranks_->read_input_from(ends[0]);
-  services.spawn(StandardFiles::forward_input_to(ends[1], io));
+  auto [reading, writing] = make_pipe("the ranks' input");
+  ranks_->read_input_from(std::move(reading));
+  services.spawn(StandardFiles::forward_input_to(std::move(writing), io));
 }
 
 int Launcher::run() {

@@ -1,13 +1,12 @@
 // Handlers that count, and a pipe that wakes.
 #include "runtime/launch/launcher_loop.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
-#include "runtime/core/error.hpp"
 #include "runtime/launch/guardian.hpp"
 
 namespace coracle::internals {
@@ -38,10 +37,9 @@ bool asks_to_end(int signal) noexcept {
 LauncherLoop::LauncherLoop() {
   loop_.use_epoll();
   loop_.set_idle_policy({.spins = 0, .yields = 0});
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw_errno(errno, "can't make a pipe for signals");
-  wake_fd_ = ends[0];
-  write_end.store(ends[1], std::memory_order_relaxed);  // before any handler is set, in the same thread
+  auto ends = make_pipe("signals", O_NONBLOCK);
+  wake_fd_ = std::move(ends[0]);
+  write_end.store(ends[1].release(), std::memory_order_relaxed);  // before any handler is set, in the same thread
   for (auto& count : counts) count.store(0, std::memory_order_relaxed);
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -55,14 +53,13 @@ LauncherLoop::LauncherLoop() {
 
 LauncherLoop::~LauncherLoop() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
-  ::close(wake_fd_);
   ::close(write_end.exchange(-1, std::memory_order_relaxed));
 }
 
 /// 0: none. The same may be counted several times.
 int LauncherLoop::noted_signal() const noexcept {
   char bytes[64];
-  while (::read(wake_fd_, bytes, sizeof bytes) > 0) {
+  while (::read(wake_fd_.get(), bytes, sizeof bytes) > 0) {
   }
   for (const int signal : kSignals) {
     auto& count = counts[static_cast<std::size_t>(signal)];
@@ -82,7 +79,7 @@ Task<int> LauncherLoop::signal() {
   for (;;) {
     // Who is being ended takes no signal with it: it is for who comes next.
     if (const int signal = self.scope().cancelled() ? 0 : noted_signal()) co_return signal;
-    co_await readable(wake_fd_);
+    co_await readable(wake_fd_.get());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "runtime/core/event_loop.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace coracle::internals {
 
@@ -45,7 +46,7 @@ class LauncherLoop {
 
   static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGTSTP, SIGCHLD};
   std::array<struct sigaction, kSignals.size()> before_{};
-  int wake_fd_ = -1;  // readable when a signal has come
+  FileDescriptor wake_fd_;  // readable when a signal has come
   EventLoop loop_;
 };
 

@@ -34,15 +34,11 @@ int notes_from_environment() {
 }  // namespace
 
 LibraryNotes::LibraryNotes() : fd_(::memfd_create("coracle-libraries", MFD_CLOEXEC)) {
-  if (fd_ < 0) throw_errno(errno, "can't make the file in which ranks note their libraries");
-}
-
-LibraryNotes::~LibraryNotes() {
-  ::close(fd_);
+  if (!fd_) throw_errno(errno, "can't make the file in which ranks note their libraries");
 }
 
 std::string LibraryNotes::environment() const {
-  return fmt::format("{}={}", kVariable, fd_);
+  return fmt::format("{}={}", kVariable, fd());
 }
 
 void refuse_other_library(const JobRegion& region, std::uint32_t rank) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals {
@@ -14,17 +15,14 @@ class LibraryNotes {
  public:
   /// Throws Error.
   LibraryNotes();
-  ~LibraryNotes();
-  LibraryNotes(const LibraryNotes&) = delete;
-  LibraryNotes& operator=(const LibraryNotes&) = delete;
 
   /// Close-on-exec; the ranks are to have it.
-  int fd() const noexcept { return fd_; }
+  int fd() const noexcept { return fd_.get(); }
   /// The variable for the ranks' environment: "CORACLE_LIBRARIES=...".
   std::string environment() const;
 
  private:
-  int fd_;
+  FileDescriptor fd_;
 };
 
 /// If there are such notes, writes that of `rank`, this one, and throws Error (unsupported) if a rank that has attached

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/launch/interfaces.hpp"
@@ -14,24 +15,22 @@
 namespace coracle::internals {
 namespace {
 
-/// -1 with errno when it can't be had.
-int bound_to(int type, const NodeAddress& address) {
+/// None, with errno, when it can't be had.
+FileDescriptor bound_to(int type, const NodeAddress& address) {
   SocketAddress place(address, 0);
-  const int fd = ::socket(place.storage.ss_family, type | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
+  FileDescriptor socket(::socket(place.storage.ss_family, type | SOCK_CLOEXEC, 0));
+  if (!socket) return socket;
   const int both = 0;
-  if (address.family == NodeAddress::Family::ipv6) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
-  if (::bind(fd, place.get(), place.bytes) == 0) return fd;
-  const int error = errno;
-  ::close(fd);
-  errno = error;
-  return -1;
+  if (address.family == NodeAddress::Family::ipv6)
+    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
+  if (::bind(socket.get(), place.get(), place.bytes) != 0) socket.close();
+  return socket;
 }
 
-int bound_socket(int type, const NodeAddress& address) {
+FileDescriptor bound_socket(int type, const NodeAddress& address) {
   if (address.family != NodeAddress::Family::none) return bound_to(type, address);
-  const int fd = bound_to(type, NodeAddress{NodeAddress::Family::ipv6, {}, 0});
-  return fd >= 0 ? fd : bound_to(type, NodeAddress{NodeAddress::Family::ipv4, {}, 0});
+  FileDescriptor socket = bound_to(type, NodeAddress{NodeAddress::Family::ipv6, {}, 0});
+  return socket ? std::move(socket) : bound_to(type, NodeAddress{NodeAddress::Family::ipv4, {}, 0});
 }
 
 /// Of bind() to any port: where none is free the system says that it is in use.
@@ -56,32 +55,26 @@ std::uint16_t port_of(int fd) {
 }  // namespace
 
 OpenSocket open_listener(const NodeAddress& address) {
-  const int fd = bound_socket(SOCK_STREAM, address);
-  if (fd < 0) fail_to_open(errno, "can't open a socket for other nodes to connect to", address);
-  if (::listen(fd, SOMAXCONN) != 0) {
-    const int error = errno;
-    ::close(fd);
-    throw_errno(error, "can't listen for connections of other nodes");
-  }
-  return {fd, port_of(fd)};
+  FileDescriptor socket = bound_socket(SOCK_STREAM, address);
+  if (!socket) fail_to_open(errno, "can't open a socket for other nodes to connect to", address);
+  if (::listen(socket.get(), SOMAXCONN) != 0) throw_errno(errno, "can't listen for connections of other nodes");
+  const std::uint16_t port = port_of(socket.get());
+  return {std::move(socket), port};
 }
 
 OpenSocket open_datagram_socket(const NodeAddress& address) {
-  const int fd = bound_socket(SOCK_DGRAM | SOCK_NONBLOCK, address);
-  if (fd < 0) fail_to_open(errno, "can't open a socket for questions of other nodes", address);
-  return {fd, port_of(fd)};
+  FileDescriptor socket = bound_socket(SOCK_DGRAM | SOCK_NONBLOCK, address);
+  if (!socket) fail_to_open(errno, "can't open a socket for questions of other nodes", address);
+  const std::uint16_t port = port_of(socket.get());
+  return {std::move(socket), port};
 }
 
 HealthResponder::HealthResponder(const NodeAddress& address, const JobKey& key)
     : socket_(open_datagram_socket(address)), key_(key) {}
 
-HealthResponder::~HealthResponder() {
-  ::close(socket_.fd);
-}
-
 Task<> HealthResponder::serve(Io& io, HealthSource& source) {
   for (;;) {
-    co_await io.wait_readable(socket_.fd);
+    co_await io.wait_readable(fd());
     answer_all(source);
   }
 }
@@ -93,7 +86,7 @@ void HealthResponder::answer_all(HealthSource& source) noexcept {
     sockaddr_storage from{};
     socklen_t from_bytes = sizeof from;
     const ssize_t bytes =
-        ::recvfrom(socket_.fd, datagram.data(), datagram.size(), 0, reinterpret_cast<sockaddr*>(&from), &from_bytes);
+        ::recvfrom(fd(), datagram.data(), datagram.size(), 0, reinterpret_cast<sockaddr*>(&from), &from_bytes);
     if (bytes < 0 && errno != EINTR) return;  // nothing more
     if (bytes < 0) continue;
     const auto ping = decode_health_ping(std::span(datagram).first(static_cast<std::size_t>(bytes)), key_);
@@ -103,7 +96,7 @@ void HealthResponder::answer_all(HealthSource& source) noexcept {
     answer.nonce = ping->nonce;
     const auto text = encode(answer, key_);
     // One that is lost is asked for again.
-    ::sendto(socket_.fd, text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&from), from_bytes);
+    ::sendto(fd(), text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&from), from_bytes);
   }
 }
 

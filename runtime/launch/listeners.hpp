@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/job/directory.hpp"
 #include "runtime/rank/health.hpp"
@@ -11,7 +12,7 @@
 namespace coracle::internals {
 
 struct OpenSocket {
-  int fd = -1;  ///< Close-on-exec; the caller's.
+  FileDescriptor fd;  ///< Close-on-exec.
   std::uint16_t port = 0;
 };
 
@@ -37,13 +38,12 @@ class HealthSource {
 class HealthResponder {
  public:
   HealthResponder(const NodeAddress& address, const JobKey& key);
-  ~HealthResponder();
   HealthResponder(const HealthResponder&) = delete;
   HealthResponder& operator=(const HealthResponder&) = delete;
 
   std::uint16_t port() const noexcept { return socket_.port; }
   /// The socket: readable when there are questions.
-  int fd() const noexcept { return socket_.fd; }
+  int fd() const noexcept { return socket_.fd.get(); }
   /// Answers the questions that have come.
   void answer_all(HealthSource& source) noexcept;
   /// Answers all; has no end. Until then questions stay where they are.

@@ -26,7 +26,6 @@
 #include "runtime/launch/listeners.hpp"
 #include "runtime/launch/processes.hpp"
 #include "runtime/launch/rank_environment.hpp"
-#include "runtime/launch/rank_program.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
@@ -137,8 +136,8 @@ LocalRanks::LocalRanks(const JobOptions& options, const NodePart& part)
     device_owner_.emplace(
         region_, [this, &shared] { return start_device_owner(shared); }, [&shared](pid_t pid) { shared.reaped(pid); });
   }
-  null_fd_ = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null_fd_ < 0) throw_errno(errno, "can't open /dev/null");
+  null_fd_ = FileDescriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_fd_) throw_errno(errno, "can't open /dev/null");
   // `sim` has one thread, which never waits for descriptors in place of virtual time.
   if (options.shape.placement != Placement::sim) make_event_fds();
 }
@@ -156,9 +155,6 @@ LocalRanks::~LocalRanks() {
   for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) {
     if (const int fd = region_.block(rank).doorbell.event_fd; fd >= 0) ::close(fd);
   }
-  close_listeners(0, listeners_.size());
-  ::close(null_fd_);
-  if (input_fd_ >= 0) ::close(input_fd_);
 }
 
 std::uint32_t LocalRanks::processes() const noexcept {
@@ -180,17 +176,11 @@ void LocalRanks::make_event_fds() {
 
 void LocalRanks::listen_at(const NodeAddress& address) {
   for (std::uint32_t rank = region_.first_rank(); region_.is_local(rank); ++rank) {
-    const OpenSocket socket = open_listener(address);
-    region_.block(rank).listen_fd = socket.fd;
+    OpenSocket socket = open_listener(address);
+    region_.block(rank).listen_fd = socket.fd.get();
     region_.port(rank) = socket.port;
-    listeners_.push_back(socket.fd);
+    listeners_.push_back(std::move(socket.fd));
   }
-}
-
-/// Only the rank's own copy may stay open: else who connects after its death would wait for an answer.
-void LocalRanks::close_listeners(std::size_t from, std::size_t to) noexcept {
-  for (; from < std::min(to, listeners_.size()); ++from)
-    if (const int fd = std::exchange(listeners_[from], -1); fd >= 0) ::close(fd);
 }
 
 void LocalRanks::set_share(const MachineShare& share) {
@@ -232,10 +222,10 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
 
 int LocalRanks::input_of(std::uint32_t rank) const noexcept {
   const bool reads = options_.input.who == InputReaders::Who::one && options_.input.rank - rank < held();
-  if (!reads) return null_fd_;
-  if (input_fd_ >= 0) return input_fd_;
+  if (!reads) return null_fd_.get();
+  if (input_fd_) return input_fd_.get();
   // A process group of its own must not read from the terminal: it would be stopped.
-  return ::isatty(STDIN_FILENO) == 0 ? -1 : null_fd_;
+  return ::isatty(STDIN_FILENO) == 0 ? -1 : null_fd_.get();
 }
 
 void LocalRanks::open_files(std::uint32_t rank, RankFiles& files) {
@@ -262,8 +252,9 @@ pid_t LocalRanks::start(std::uint32_t rank, const Guardian& guardian) {
   const InDirectory there(program(rank).directory);
   const pid_t pid = space_ ? space_->spawn(options) : spawn_process(options);
   if (labelled_) labelled_->started(pid);
-  const std::size_t from = rank - region_.first_rank();
-  close_listeners(from, from + held());
+  // Only the rank's own copy may stay open: else who connects after its death would wait for an answer.
+  const std::size_t first = rank - region_.first_rank();
+  for (std::size_t i = first; i < std::min(first + held(), listeners_.size()); ++i) listeners_[i].close();
   return pid;
 }
 
@@ -271,7 +262,7 @@ pid_t LocalRanks::start(std::uint32_t rank, const Guardian& guardian) {
 pid_t LocalRanks::start_device_owner(pvas::AddressSpace& space) {
   SpawnOptions options = describe(region_.first_rank());
   options.environment.push_back(fmt::format("{}=1", DeviceOwnerRecord::kVariable));
-  options.stdin_fd = null_fd_;
+  options.stdin_fd = null_fd_.get();
   options.keep_fds.clear();
   options.cpus.clear();
   const InDirectory there(program(region_.first_rank()).directory);

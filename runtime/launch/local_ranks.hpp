@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/job/process.hpp"
 #include "runtime/launch/device_owner_process.hpp"
@@ -48,8 +49,8 @@ class LocalRanks {
   void label_output(Io& io, Scope& services, OutputSink& sink);
   /// Once all ranks have ended: the last of their lines.
   void finish_output();
-  /// The rank that reads standard input reads from `fd` instead, which is taken over. Before start_all.
-  void read_input_from(int fd) noexcept { input_fd_ = fd; }
+  /// The rank that reads standard input reads from `fd` instead. Before start_all.
+  void read_input_from(FileDescriptor fd) noexcept { input_fd_ = std::move(fd); }
 
   /// For the Supervisor of these ranks.
   Supervisor::Options supervision(const Guardian& guardian);
@@ -66,7 +67,6 @@ class LocalRanks {
  private:
   std::uint32_t processes() const noexcept;
   void make_event_fds();
-  void close_listeners(std::size_t from, std::size_t to) noexcept;
   pid_t start(std::uint32_t rank, const Guardian& guardian);
   void reaped(pid_t pid);
   const ProgramPart& program(std::uint32_t rank) const noexcept {
@@ -88,10 +88,10 @@ class LocalRanks {
   std::optional<pvas::AddressSpace> space_;
   std::optional<DeviceOwnerProcess> device_owner_;  ///< Of `pvas`.
   MachineShare share_;
-  std::vector<int> listeners_;  ///< By local rank; -1: its process has it.
+  std::vector<FileDescriptor> listeners_;  ///< By local rank; none: its process has it.
   std::unique_ptr<LabelledOutput> labelled_;
-  int null_fd_ = -1;
-  int input_fd_ = -1;  ///< -1: the launcher's own.
+  FileDescriptor null_fd_;
+  FileDescriptor input_fd_;  ///< None: the launcher's own.
   std::string interface_folders_;
   bool huge_pages_;
 };

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -23,25 +22,20 @@ namespace coracle::internals {
 namespace {
 
 /// Above the standard ones, and not for those started here.
-int moved_away(int fd) {
-  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  if (copy < 0)
+FileDescriptor moved_away(int fd) {
+  FileDescriptor copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  if (!copy)
     throw_errno(errno,
                 "`coracle node` is started by `coracle run`, with its control stream as standard input and output");
   return copy;
 }
 
-/// `fd` becomes `target`.
-void install(int fd, int target) {
-  if (fd == target) return;
-  ::dup2(fd, target);
-  ::close(fd);
-}
-
-std::array<int, 2> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe for the ranks' input or output");
-  return ends;
+/// `source` becomes `target`.
+void install(FileDescriptor source, int target) {
+  if (source.get() == target)
+    source.release();
+  else
+    ::dup2(source.get(), target);
 }
 
 }  // namespace
@@ -50,10 +44,9 @@ NodeLauncher::NodeLauncher(Standard standard)
     : standard_(standard), head_(moved_away(STDIN_FILENO), moved_away(STDOUT_FILENO)) {
   catch_broken_pipes();
   // Nobody may hold the stream's descriptors but this object, or its end would go unnoticed.
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(null, STDOUT_FILENO);
-  ::close(null);
+  const FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(null.get(), STDIN_FILENO);
+  ::dup2(null.get(), STDOUT_FILENO);
 }
 
 NodeLauncher::~NodeLauncher() = default;
@@ -153,18 +146,18 @@ Task<std::vector<NodeAddress>> NodeLauncher::find_addresses() {
 
 void NodeLauncher::set_up_standard_files() {
   if (standard_.output >= 0) {
-    install(standard_.output, STDOUT_FILENO);
+    install(FileDescriptor(standard_.output), STDOUT_FILENO);
   } else {
-    const auto ends = make_pipe();
-    install(ends[1], STDOUT_FILENO);
-    output_ = std::make_unique<OutputForwarder>(ends[0], head_);
+    auto [reading, writing] = make_pipe("the ranks' output");
+    install(std::move(writing), STDOUT_FILENO);
+    output_ = std::make_unique<OutputForwarder>(std::move(reading), head_);
   }
   if (standard_.input >= 0) {
-    install(standard_.input, STDIN_FILENO);
+    install(FileDescriptor(standard_.input), STDIN_FILENO);
   } else if (reads_input()) {
-    const auto ends = make_pipe();
-    install(ends[0], STDIN_FILENO);
-    input_ = std::make_unique<InputForwarder>(ends[1], head_);
+    auto [reading, writing] = make_pipe("the ranks' input");
+    install(std::move(reading), STDIN_FILENO);
+    input_ = std::make_unique<InputForwarder>(std::move(writing), head_);
   }
 }
 

@@ -18,8 +18,6 @@
 #include "runtime/launch/processes.hpp"
 #include "runtime/launch/standard_files.hpp"
 
-extern char** environ;
-
 namespace coracle::internals {
 namespace {
 
@@ -109,39 +107,31 @@ void start_node(NodePeer& peer, const JobOptions& options) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw_errno(errno, "can't make a socket for the launcher of a node");
-  peer.stream = std::make_unique<ControlStream>(ends[0], ends[0]);
+  peer.stream = std::make_unique<ControlStream>(FileDescriptor(ends[0]));
+  const FileDescriptor theirs(ends[1]);
   SpawnOptions spawn;
   spawn.stdin_fd = ends[1];
   spawn.stdout_fd = ends[1];
   spawn.new_process_group = true;  // the terminal's Ctrl-C is for the head
   spawn.parent_death_signal = SIGKILL;
   spawn.core_dumps = true;  // as the user's ulimit has it
-  for (char** variable = environ; *variable != nullptr; ++variable) spawn.environment.emplace_back(*variable);
-  int input = -1;
-  int output = -1;
+  spawn.environment = own_environment();
+  FileDescriptor input;
+  FileDescriptor output;
   if (peer.host.empty()) {
-    if (can_inherit_input()) input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-    output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (can_inherit_input()) input = FileDescriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    output = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     spawn.program = command_of(options);
-    spawn.arguments = {"coracle", "node", "--stdin", std::to_string(input), "--stdout", std::to_string(output)};
-    for (const int fd : {input, output})
-      if (fd >= 0) spawn.keep_fds.push_back(fd);
+    spawn.arguments = {
+        "coracle", "node", "--stdin", std::to_string(input.get()), "--stdout", std::to_string(output.get())};
+    for (const FileDescriptor* each : {&input, &output})
+      if (*each) spawn.keep_fds.push_back(each->get());
   } else {
     spawn.arguments = words_of(options.shell);
     spawn.program = spawn.arguments.front();
     spawn.arguments.insert(spawn.arguments.end(), {peer.host, command_of(options), "node"});
   }
-  const auto close_all = [&] {
-    for (const int fd : {ends[1], input, output})
-      if (fd >= 0) ::close(fd);
-  };
-  try {
-    peer.pid = spawn_process(spawn);
-  } catch (...) {
-    close_all();
-    throw;
-  }
-  close_all();
+  peer.pid = spawn_process(spawn);
 }
 
 NodeDescription describe_node(const NodePeer& peer, const JobOptions& options) {
@@ -151,8 +141,8 @@ NodeDescription describe_node(const NodePeer& peer, const JobOptions& options) {
   description.remote = !peer.host.empty();
   if (!description.remote) return description;
   description.working_directory = working_directory();
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    if (travels(*variable)) description.environment.emplace_back(*variable);
+  description.environment = own_environment();
+  std::erase_if(description.environment, [](const std::string& variable) { return !travels(variable); });
   return description;
 }
 

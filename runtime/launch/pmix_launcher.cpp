@@ -1,14 +1,11 @@
 // The steps of NodeLauncher, with PMIx in place of the head.
 #include "runtime/launch/pmix_launcher.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -126,11 +123,10 @@ std::unique_ptr<Supervisor> PmixLauncher::make_supervisor() {
 
 /// Their ranks may still ask what has become of those of this node.
 Task<> PmixLauncher::wait_for_the_others() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "can't make a pipe");
-  client_->fence_then_write(ends[1]);
+  auto [reading, writing] = make_pipe("the end of the job");
+  client_->fence_then_write(writing.release());  // open until the process ends: who knows when that is written to
   std::vector<Task<>> either;
-  either.push_back(loop_.readable(ends[0]));
+  either.push_back(loop_.readable(reading.get()));
   either.push_back(loop_.asked_to_end(guardian_));
   co_await when_any(std::move(either));
 }

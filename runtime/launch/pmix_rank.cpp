@@ -27,9 +27,9 @@ PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
   const std::vector<NodeAddress> addresses = addresses_for(*client_, "");
   const NodeAddress at = addresses.size() == 1 ? addresses.front() : NodeAddress{};
   region_ = std::make_unique<JobRegion>(JobRegion::create(shape, JobRegion::Backing::anonymous, NodePart{rank(), {}}));
-  const OpenSocket listener = open_listener(at);
-  region_->block(rank()).listen_fd = listener.fd;
-  region_->port(rank()) = listener.port;
+  listener_ = open_listener(at);
+  region_->block(rank()).listen_fd = listener_.fd.get();
+  region_->port(rank()) = listener_.port;
   responder_ = std::make_unique<HealthResponder>(at, shape.key);
   client_->publish(kPmixCard, encode(card_of(*region_, addresses, responder_->port())));
   client_->fence();
@@ -37,21 +37,19 @@ PmixRank::PmixRank(std::uint64_t inbox_bytes) : client_(PmixClient::connect()) {
   enter_directory(*region_, directory);
   // Unlike a launcher's, this process's own affinity says nothing of the machine.
   if (directory.ranks_on_machine > static_cast<std::uint32_t>(::get_nprocs())) region_->header().shape.idle.spins = 0;
-  stop_fd_ = ::eventfd(0, EFD_CLOEXEC);
-  if (stop_fd_ < 0) throw_errno(errno, "can't make an event descriptor");
+  stop_fd_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC));
+  if (!stop_fd_) throw_errno(errno, "can't make an event descriptor");
   thread_ = std::thread([this] { answer_health(); });
 }
 
 PmixRank::~PmixRank() {
   const std::uint64_t one = 1;
-  if (::write(stop_fd_, &one, sizeof one) == sizeof one) thread_.join();
-  ::close(stop_fd_);
-  ::close(region_->block(rank()).listen_fd);
+  if (::write(stop_fd_.get(), &one, sizeof one) == sizeof one) thread_.join();
 }
 
 void PmixRank::answer_health() {
   for (;;) {
-    std::array<pollfd, 2> set{{{stop_fd_, POLLIN, 0}, {responder_->fd(), POLLIN, 0}}};
+    std::array<pollfd, 2> set{{{stop_fd_.get(), POLLIN, 0}, {responder_->fd(), POLLIN, 0}}};
     ::poll(set.data(), set.size(), -1);
     if ((set[0].revents & POLLIN) != 0) return;
     responder_->answer_all(*this);

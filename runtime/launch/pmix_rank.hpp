@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/launch/listeners.hpp"
 #include "runtime/launch/pmix_client.hpp"
@@ -35,7 +36,8 @@ class PmixRank final : private HealthSource {
   std::unique_ptr<PmixClient> client_;
   std::unique_ptr<JobRegion> region_;
   std::unique_ptr<HealthResponder> responder_;
-  int stop_fd_ = -1;
+  OpenSocket listener_;
+  FileDescriptor stop_fd_;
   std::thread thread_;
 };
 

@@ -20,7 +20,10 @@
 #include <string_view>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/group_table.hpp"
+
+extern char** environ;
 
 namespace coracle::internals {
 namespace {
@@ -141,8 +144,7 @@ bool is_executable_file(const std::string& path) {
 pid_t spawn_process(const SpawnOptions& options) {
   const std::string path = find_program(options.program);
   const std::vector<std::string> only_name{options.program};
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno(errno, fmt::format("can't start {}", path));
+  auto [reading, writing] = make_pipe("starting " + path);
   ChildPlan plan{options,
                  path.c_str(),
                  pointers(options.arguments.empty() ? only_name : options.arguments),
@@ -150,7 +152,7 @@ pid_t spawn_process(const SpawnOptions& options) {
                  {},
                  {},
                  ::getpid(),
-                 ends[1]};
+                 writing.get()};
   for (const int cpu : options.cpus) CPU_SET(static_cast<std::size_t>(cpu), &plan.cpus);
   sigset_t all;
   ::sigfillset(&all);
@@ -158,14 +160,13 @@ pid_t spawn_process(const SpawnOptions& options) {
   const pid_t pid = fork_and_exec(plan);
   const int fork_error = errno;
   ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
-  ::close(ends[1]);
+  writing.close();
   Failure failure{};
   ssize_t bytes = 0;
   if (pid > 0) {
-    while ((bytes = ::read(ends[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
+    while ((bytes = ::read(reading.get(), &failure, sizeof failure)) < 0 && errno == EINTR) {
     }
   }
-  ::close(ends[0]);
   if (pid < 0) {
     const char* remedy = fork_error == EAGAIN ? " (too many processes: see ulimit -u, the pids control group)" : "";
     throw_errno(fork_error, fmt::format("can't start {}{}", path, remedy));
@@ -200,6 +201,30 @@ std::string find_program(const std::string& program) {
   const char* hint = is_executable_file("./" + program) ? "; the one in this folder is ./" : "";
   throw Error(std::make_error_code(std::errc::no_such_file_or_directory),
               fmt::format("can't find the program '{}' in PATH{}{}", program, hint, hint[0] != '\0' ? program : ""));
+}
+
+InDirectory::InDirectory(const std::string& directory) {
+  if (directory.empty()) return;
+  former_ = FileDescriptor(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!former_) throw_errno(errno, "can't open the present folder");
+  if (::chdir(directory.c_str()) != 0)
+    throw_errno(errno, fmt::format("can't go to the folder {} of the ranks (--wdir)", directory));
+}
+
+InDirectory::~InDirectory() {
+  // It was the present folder a moment ago, and is entered by its descriptor.
+  [[maybe_unused]] const int status = former_ ? ::fchdir(former_.get()) : 0;
+}
+
+std::string find_program(const ProgramPart& part) {
+  const InDirectory there(part.directory);
+  return find_program(part.program);
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  return environment;
 }
 
 ProcessState ProcessState::of(pid_t pid) {

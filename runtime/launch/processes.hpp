@@ -1,13 +1,16 @@
-// Starting an ordinary process: the `process` placement's counterpart of pvas::AddressSpace::spawn; and ProcessState,
-// what the kernel tells of one in /proc.
+// Starting an ordinary process: the `process` placement's counterpart of pvas::AddressSpace::spawn; where the programs
+// of ranks are looked for and started; and ProcessState, what the kernel tells of a process in /proc.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/process.hpp"
+#include "runtime/launch/job_options.hpp"
 
 namespace coracle::internals {
 
@@ -18,6 +21,26 @@ pid_t spawn_process(const SpawnOptions& options);
 /// The path of `program`: itself if it contains a '/', else the first executable of that name in PATH. Throws Error,
 /// which says what is wrong, when there is none, or when it is a folder or may not be executed.
 std::string find_program(const std::string& program);
+
+/// While it lives this process is in another folder: what it starts begins there, and relative paths are meant from
+/// there. For a process of one thread.
+class InDirectory {
+ public:
+  /// "": stays where it is. Throws Error where the folder can't be entered.
+  explicit InDirectory(const std::string& directory);
+  ~InDirectory();
+  InDirectory(const InDirectory&) = delete;
+  InDirectory& operator=(const InDirectory&) = delete;
+
+ private:
+  FileDescriptor former_;
+};
+
+/// The path of the part's program, as its ranks start it in their folder. Throws Error when it can't be run.
+std::string find_program(const ProgramPart& part);
+
+/// This process's: "NAME=value" each.
+std::vector<std::string> own_environment();
 
 struct ProcessState {
   char letter = 0;          ///< 'R', 'S', 'D', 'T', 'Z', ... as ps shows it; 0: it is gone.

@@ -11,8 +11,7 @@
 #include <system_error>
 
 #include "runtime/core/error.hpp"
-
-extern char** environ;
+#include "runtime/launch/processes.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -39,13 +38,12 @@ bool is_own(std::string_view variable) noexcept {
 
 /// This process's, and `own`, which prevails.
 std::vector<std::string> given_environment(const std::vector<std::string>& own) {
-  std::vector<std::string> environment;
+  std::vector<std::string> environment = own_environment();
   const auto is_replaced = [&own](std::string_view variable) {
     const std::string_view name = variable.substr(0, variable.find('=') + 1);
     return std::any_of(own.begin(), own.end(), [name](const std::string& each) { return each.starts_with(name); });
   };
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    if (!is_replaced(*variable)) environment.emplace_back(*variable);
+  std::erase_if(environment, is_replaced);
   environment.insert(environment.end(), own.begin(), own.end());
   return environment;
 }

@@ -56,29 +56,28 @@ std::string output_file(const std::string& pattern, std::uint32_t rank, std::uin
 
 void spool_input() {
   if (is_file(STDIN_FILENO)) return;
-  const int copy = ::memfd_create("coracle-input", MFD_CLOEXEC);
-  if (copy < 0) throw_errno(errno, "can't make a copy of standard input for all ranks");
+  const FileDescriptor copy(::memfd_create("coracle-input", MFD_CLOEXEC));
+  if (!copy) throw_errno(errno, "can't make a copy of standard input for all ranks");
   std::array<char, 65536> buffer;
   for (;;) {
     const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) break;
-    write_whole(copy, {buffer.data(), static_cast<std::size_t>(bytes)});
+    write_whole(copy.get(), {buffer.data(), static_cast<std::size_t>(bytes)});
   }
-  ::lseek(copy, 0, SEEK_SET);
-  ::dup2(copy, STDIN_FILENO);
-  ::close(copy);
+  ::lseek(copy.get(), 0, SEEK_SET);
+  ::dup2(copy.get(), STDIN_FILENO);
 }
 
-RankFiles::~RankFiles() {
-  for (const int fd : opened_) ::close(fd);
+int RankFiles::keep(int fd) {
+  opened_.emplace_back(fd);
+  return fd;
 }
 
 void RankFiles::read_copy_of_input() {
   // Opened anew it has a place of its own.
-  const int fd = ::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+  const int fd = keep(::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC));
   if (fd < 0) throw_errno(errno, "can't open standard input once more, for each rank (--stdin all)");
-  opened_.push_back(fd);
   ::lseek(fd, ::lseek(STDIN_FILENO, 0, SEEK_CUR), SEEK_SET);
   spawn_.stdin_fd = fd;
 }
@@ -88,17 +87,15 @@ void RankFiles::write_to(const std::string& path) {
   std::error_code error;  // shows when the file is opened
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   // Both streams go to its end, as do those of the rank's children.
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  const int fd = keep(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
   if (fd < 0) throw_errno(errno, fmt::format("can't write a rank's output to {} (--output)", path));
-  opened_.push_back(fd);
   spawn_.stdout_fd = fd;
   spawn_.stderr_fd = fd;
 }
 
-void RankFiles::write_to(const std::array<int, 2>& streams) {
-  opened_.insert(opened_.end(), streams.begin(), streams.end());
-  spawn_.stdout_fd = streams[0];
-  spawn_.stderr_fd = streams[1];
+void RankFiles::write_to(std::array<FileDescriptor, 2> streams) {
+  spawn_.stdout_fd = keep(streams[0].release());
+  spawn_.stderr_fd = keep(streams[1].release());
 }
 
 }  // namespace coracle::internals

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/job/process.hpp"
 
 namespace coracle::internals {
@@ -23,20 +24,18 @@ class RankFiles {
  public:
   /// `spawn` must outlive it.
   explicit RankFiles(SpawnOptions& spawn) noexcept : spawn_(spawn) {}
-  ~RankFiles();
-  RankFiles(const RankFiles&) = delete;
-  RankFiles& operator=(const RankFiles&) = delete;
 
   /// Reads what this process's standard input, a file, has from here on, beside others who do.
   void read_copy_of_input();
   /// Writes both streams to a file, which is made anew, with its folders. Throws Error.
   void write_to(const std::string& path);
-  /// Takes the descriptors over.
-  void write_to(const std::array<int, 2>& streams);
+  void write_to(std::array<FileDescriptor, 2> streams);
 
  private:
+  int keep(int fd);
+
   SpawnOptions& spawn_;
-  std::vector<int> opened_;
+  std::vector<FileDescriptor> opened_;
 };
 
 }  // namespace coracle::internals

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
-#include <memory>
+#include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
@@ -21,10 +21,6 @@ namespace coracle::internals {
 namespace {
 
 constexpr std::size_t kHeadBacklogMax = 256 << 10;
-
-struct ClosePipe {
-  void operator()(const int* pipe) const noexcept { ::close(*pipe); }
-};
 
 /// Who reads from its terminal in the background is stopped.
 bool may_read_input() noexcept {
@@ -51,18 +47,14 @@ Task<std::vector<std::byte>> next_input(std::size_t room, Io& io) {
 
 }  // namespace
 
-OutputForwarder::OutputForwarder(int fd, ControlStream& head) : fd_(fd), head_(head) {
-  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
-}
-
-OutputForwarder::~OutputForwarder() {
-  ::close(fd_);
+OutputForwarder::OutputForwarder(FileDescriptor pipe, ControlStream& head) : pipe_(std::move(pipe)), head_(head) {
+  make_non_blocking(pipe_);
 }
 
 Task<> OutputForwarder::serve(Io& io) {
   for (;;) {
     co_await head_.room(kHeadBacklogMax);
-    co_await io.wait_readable(fd_);
+    co_await io.wait_readable(pipe_.get());
     forward();
   }
 }
@@ -70,24 +62,15 @@ Task<> OutputForwarder::serve(Io& io) {
 void OutputForwarder::forward() {
   while (head_.backlog() < kHeadBacklogMax) {
     std::array<std::byte, 32768> buffer;
-    const ssize_t bytes = ::read(fd_, buffer.data(), buffer.size());
+    const ssize_t bytes = ::read(pipe_.get(), buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) return;
     head_.send(ControlFrameType::output, std::span(buffer).first(static_cast<std::size_t>(bytes)));
   }
 }
 
-InputForwarder::InputForwarder(int fd, ControlStream& head) : fd_(fd), head_(head) {
-  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
-}
-
-InputForwarder::~InputForwarder() {
-  close_pipe();
-}
-
-void InputForwarder::close_pipe() noexcept {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
+InputForwarder::InputForwarder(FileDescriptor pipe, ControlStream& head) : pipe_(std::move(pipe)), head_(head) {
+  make_non_blocking(pipe_);
 }
 
 void InputForwarder::push(const std::vector<std::byte>& bytes) {
@@ -100,22 +83,22 @@ void InputForwarder::push(const std::vector<std::byte>& bytes) {
 Task<> InputForwarder::serve(Io& io) {
   for (;;) {
     co_await pushed_.wait([this] { return at_end_ || !queue_.empty(); });
-    if (queue_.empty()) co_return close_pipe();
-    if (fd_ >= 0) co_await io.wait_writable(fd_);
+    if (queue_.empty()) co_return pipe_.close();
+    if (pipe_) co_await io.wait_writable(pipe_.get());
     pass_on();
   }
 }
 
 void InputForwarder::pass_on() {
   std::size_t done = 0;
-  while (fd_ >= 0 && done < queue_.size()) {
-    const ssize_t bytes = ::write(fd_, queue_.data() + done, queue_.size() - done);
+  while (pipe_ && done < queue_.size()) {
+    const ssize_t bytes = ::write(pipe_.get(), queue_.data() + done, queue_.size() - done);
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0 && errno == EAGAIN) break;
-    if (bytes < 0) close_pipe();  // nobody reads it
+    if (bytes < 0) pipe_.close();  // nobody reads it
     if (bytes > 0) done += static_cast<std::size_t>(bytes);
   }
-  if (fd_ < 0) done = queue_.size();
+  if (!pipe_) done = queue_.size();
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(done));
   if (done > 0) head_.send(ControlFrameType::credit, encode(static_cast<std::uint32_t>(done)));
 }
@@ -149,14 +132,13 @@ void StandardFiles::grant(std::size_t bytes) noexcept {
   credited_.notify_all();
 }
 
-Task<> StandardFiles::forward_input_to(int pipe, Io& io) {
-  const std::unique_ptr<int, ClosePipe> owned(&pipe);
+Task<> StandardFiles::forward_input_to(FileDescriptor pipe, Io& io) {
   for (;;) {
     const std::vector<std::byte> bytes = co_await next_input(PIPE_BUF, io);
     if (bytes.empty()) co_return;
-    co_await io.wait_writable(pipe);
+    co_await io.wait_writable(pipe.get());
     // A pipe that is ready takes PIPE_BUF bytes at once.
-    if (::write(pipe, bytes.data(), bytes.size()) < 0) co_return;  // nobody reads it
+    if (::write(pipe.get(), bytes.data(), bytes.size()) < 0) co_return;  // nobody reads it
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/output_queue.hpp"
@@ -18,11 +19,8 @@ namespace coracle::internals {
 /// queued.
 class OutputForwarder {
  public:
-  /// Owns `fd`, the reading end of a pipe.
-  OutputForwarder(int fd, ControlStream& head);
-  ~OutputForwarder();
-  OutputForwarder(const OutputForwarder&) = delete;
-  OutputForwarder& operator=(const OutputForwarder&) = delete;
+  /// `pipe`: the reading end.
+  OutputForwarder(FileDescriptor pipe, ControlStream& head);
 
   /// Forwards whatever comes; has no end.
   Task<> serve(Io& io);
@@ -30,7 +28,7 @@ class OutputForwarder {
   void forward();
 
  private:
-  int fd_;
+  FileDescriptor pipe_;
   ControlStream& head_;
 };
 
@@ -40,11 +38,8 @@ class InputForwarder {
   /// Bytes that the head may be ahead of what has been passed on.
   static constexpr std::size_t kWindowBytes = 64 << 10;
 
-  /// Owns `fd`, the writing end of a pipe.
-  InputForwarder(int fd, ControlStream& head);
-  ~InputForwarder();
-  InputForwarder(const InputForwarder&) = delete;
-  InputForwarder& operator=(const InputForwarder&) = delete;
+  /// `pipe`: the writing end.
+  InputForwarder(FileDescriptor pipe, ControlStream& head);
 
   /// Empty: the end. Throws Error for more than the window allows.
   void push(const std::vector<std::byte>& bytes);
@@ -53,9 +48,8 @@ class InputForwarder {
 
  private:
   void pass_on();
-  void close_pipe() noexcept;
 
-  int fd_;
+  FileDescriptor pipe_;
   ControlStream& head_;
   std::vector<std::byte> queue_;
   bool at_end_ = false;
@@ -84,8 +78,8 @@ class StandardFiles final : public OutputSink {
   /// Input goes to `reader` as far as that grants room for it, until its end.
   Task<> forward_input_to(ControlStream& reader, Io& io);
   void grant(std::size_t bytes) noexcept;
-  /// Input goes to `pipe`, which it closes, until its end or that of the readers. It is waited for only here.
-  static Task<> forward_input_to(int pipe, Io& io);
+  /// Input goes to `pipe` until its end or that of the readers. It is waited for only here.
+  static Task<> forward_input_to(FileDescriptor pipe, Io& io);
 
   void write(OutputStream stream, std::span<const std::byte> bytes) override;
   bool is_read(OutputStream stream) const noexcept override { return of(stream).is_read(); }

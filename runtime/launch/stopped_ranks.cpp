@@ -10,6 +10,8 @@
 #include <array>
 #include <string_view>
 
+#include "runtime/core/file_descriptor.hpp"
+
 namespace coracle::internals {
 namespace {
 
@@ -22,11 +24,10 @@ constexpr int kLooksPerQuestion = 2;  // those peers ask at their looks, which m
 bool is_traced(pid_t pid) noexcept {
   std::array<char, 64> path{};
   fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/status", pid);
-  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+  const FileDescriptor file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
   std::array<char, 4096> text;
-  const ssize_t bytes = ::read(file, text.data(), text.size());
-  ::close(file);
+  const ssize_t bytes = ::read(file.get(), text.data(), text.size());
   constexpr std::string_view kField = "\nTracerPid:";
   std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
   const std::size_t field = rest.find(kField);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/job_failure.hpp"
 #include "tests/cli/command.hpp"
@@ -42,7 +43,7 @@ class Node {
       ::_exit(127);
     }
     ::close(ends[1]);
-    head_ = std::make_unique<ControlStream>(ends[0], ends[0]);
+    head_ = std::make_unique<ControlStream>(coracle::internals::FileDescriptor(ends[0]));
   }
   ~Node() {
     head_.reset();
