@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 
@@ -15,101 +14,6 @@
 
 namespace coracle::internals {
 namespace {
-
-enum class Meaning {
-  ranks,
-  hosts,
-  host_file,
-  variable,        // NAME or NAME=VALUE
-  variable_value,  // NAME VALUE
-  job_variable,    // NAME VALUE, for all programs
-  variable_list,   // NAME,NAME: of this environment, which all ranks have anyway
-  directory,
-  job_directory,  // for all programs
-  binding,
-  timeout,
-  label,
-  output,
-  input,
-  programs_file,  // further words, a program on each line
-  verbose,
-  version,
-  nothing,         // what it asks for is so anyway
-  ignored,         // told
-  ignored_value,   // told, with a value
-  ignored_values,  // with two
-};
-
-struct Options {
-  Meaning meaning;
-  std::string_view names;  // without their dashes, each between blanks
-};
-
-/// Of Open MPI 4.1, MPICH's Hydra 4.0 and Intel MPI 2021. Where they differ (-c, -s, -t), of the first that is known to
-/// be used by scripts.
-constexpr std::array kOptions{
-    Options{Meaning::ranks, " n np c "},
-    Options{Meaning::hosts, " host H hosts hostlist "},
-    Options{Meaning::host_file, " hostfile machinefile machine default-hostfile f "},
-    Options{Meaning::variable, " x "},
-    Options{Meaning::variable_value, " env "},
-    Options{Meaning::job_variable, " genv "},
-    Options{Meaning::variable_list, " envlist genvlist "},
-    Options{Meaning::directory, " wdir wd "},
-    Options{Meaning::job_directory, " gwdir "},
-    Options{Meaning::binding, " bind-to "},
-    Options{Meaning::timeout, " timeout "},
-    Options{Meaning::label, " tag-output l prepend-rank "},
-    Options{Meaning::output, " output-filename outfile-pattern "},
-    Options{Meaning::input, " stdin s "},
-    Options{Meaning::programs_file, " app configfile "},
-    Options{Meaning::verbose, " v verbose "},
-    Options{Meaning::version, " V version "},
-    Options{Meaning::nothing,
-            " envall genvall bind-to-core oversubscribe use-hwthread-cpus allow-run-as-root q quiet disable-recovery "
-            "enable-auto-cleanup leave-session-attached noprefix novm "},
-    Options{
-        Meaning::ignored,
-        // Open MPI
-        " bind-to-socket bycore bynode byslot continuous d debug-devel debug debug-daemons debug-daemons-file "
-        "display-allocation display-devel-allocation display-devel-map display-diffable-map display-map display-topo "
-        "do-not-launch do-not-resolve dvm enable-instant-on-support enable-recovery fwd-mpirun-port "
-        "get-stack-traces index-argv-by-rank merge-stderr-to-stdout nolocal nooversubscribe output-proctable "
-        "pernode preload-binary report-bindings report-child-jobs-separately report-state-on-timeout "
-        "set-cwd-to-session-dir show-progress timestamp-output tv use-regexp xml "
-        // Hydra and Intel MPI
-        "envnone genvnone enable-x disable-x info print-all-exitcodes profile disable-auto-cleanup "
-        "disable-hostname-propagation enable-hostname-propagation pmi-port skip-launch-node rr ilp64 noconf "
-        "ordered-output print-rank-map silent-abort gdb cleanup check_mpi t trace "},
-    Options{Meaning::ignored_value,
-            // Open MPI
-            " am cf cartofile cpu-list cpu-set cpus-per-proc cpus-per-rank debugger hnp launch-agent map-by "
-            "max-restarts max-vm-size N npernode npersocket ompi-server path personality ppr prefix preload-files "
-            "rank-by report-events report-pid report-uri rf rankfile tune xml-file xterm "
-            // Hydra and Intel MPI
-            "launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args rmk topolib membind demux iface ppn "
-            "perhost grr prepend-pattern errfile-pattern output-from nameserver order-nodes localhost usize "
-            "gpus-per-proc hosts-group branch-count genvexcl gpath umask gumask use-app-topology tmpdir gdba gtool "
-            "gtoolfile hostos "},
-    Options{Meaning::ignored_values, " mca gmca "},
-};
-
-std::optional<Meaning> meaning_of(std::string_view word) {
-  word.remove_prefix(word.starts_with("--") ? 2 : 1);
-  if (word.empty() || word.find(' ') != std::string_view::npos) return std::nullopt;
-  const std::string name = fmt::format(" {} ", word);
-  const auto* const known = std::ranges::find_if(
-      kOptions, [&name](const Options& options) { return options.names.find(name) != std::string_view::npos; });
-  return known == kOptions.end() ? std::nullopt : std::optional(known->meaning);
-}
-
-/// What a program behind a colon may have of its own, or needs not be told of.
-bool is_for_one_program(Meaning meaning) {
-  constexpr std::array kOfOne{Meaning::ranks,     Meaning::variable,      Meaning::variable_value,
-                              Meaning::directory, Meaning::variable_list, Meaning::nothing,
-                              Meaning::ignored,   Meaning::ignored_value, Meaning::ignored_values};
-  return std::ranges::find(kOfOne, meaning) != kOfOne.end();
-}
 
 [[noreturn]] void wrong(const std::string& text) {
   throw Error(Errc::bad_input, text);
@@ -122,13 +26,23 @@ class Translation {
   MpiexecCommand run();
 
  private:
+  /// Behind a colon a program has options of its own; others are for the whole job.
+  enum class Of { job, program };
+  struct Option {
+    std::string_view names;  // without their dashes, each between blanks
+    Of of;
+    const char* becomes = nullptr;  // the option of `coracle run` that gets its value
+    void (*take)(Translation& self, const std::string& word) = nullptr;
+  };
+  static const Option kOptions[];
+  static const Option* find(std::string_view word);
+
   const std::string& value(const std::string& option) {
     if (place_ == words_.size()) wrong(fmt::format("mpiexec: {}: its value is missing", option));
     return words_[place_++];
   }
   void take_options();
   void take_command();
-  void take(const std::string& word, Meaning meaning);
   void take_file(const std::string& path);
   void take_programs(const std::string& path);
   void take_binding(const std::string& word);
@@ -138,6 +52,11 @@ class Translation {
     command_.run_words.emplace_back(option);
     command_.run_words.push_back(std::move(word));
   }
+  /// Told, with its values.
+  void ignore(std::string word, int values) {
+    for (const std::string option = word; values > 0; --values) word += " " + value(option);
+    command_.ignored.push_back(std::move(word));
+  }
 
   std::vector<std::string> words_;
   std::size_t place_ = 0;
@@ -146,6 +65,83 @@ class Translation {
   bool has_output_ = false;
   MpiexecCommand command_;
 };
+
+/// Of Open MPI 4.1, MPICH's Hydra 4.0 and Intel MPI 2021. Where they differ (-c, -s, -t), of the first that is known to
+/// be used by scripts.
+const Translation::Option Translation::kOptions[] = {
+    {" n np c ", Of::program, "-n"},
+    {" host H hosts hostlist ", Of::job, "--hosts"},
+    {" x ", Of::program, "--env"},
+    {" wdir wd ", Of::program, "--wdir"},
+    {" timeout ", Of::job, "--timeout"},
+    {" stdin s ", Of::job, "--stdin"},
+    {" hostfile machinefile machine default-hostfile f ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) { self.take_file(self.value(word)); }},
+    {" env ", Of::program, nullptr,
+     [](Translation& self, const std::string& word) {
+       const std::string& name = self.value(word);
+       self.add("--env", fmt::format("{}={}", name, self.value(word)));
+     }},
+    {" genv ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) {
+       const std::string& name = self.value(word);
+       self.command_.environment.emplace_back(name, self.value(word));
+     }},
+    // Of this environment, which all ranks have anyway.
+    {" envlist genvlist ", Of::program, nullptr,
+     [](Translation& self, const std::string& word) { static_cast<void>(self.value(word)); }},
+    {" gwdir ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) { self.command_.directory = self.value(word); }},
+    {" bind-to ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) { self.take_binding(self.value(word)); }},
+    {" tag-output l prepend-rank ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) { self.label_ = word; }},
+    {" output-filename outfile-pattern ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) { self.take_output(self.value(word)); }},
+    {" app configfile ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) { self.take_programs(std::string(self.value(word))); }},
+    {" v verbose ", Of::job, nullptr,
+     [](Translation& self, const std::string&) { self.command_.run_words.emplace_back("-v"); }},
+    {" V version ", Of::job, nullptr,
+     [](Translation& self, const std::string&) { self.command_.wants_version = true; }},
+    // What it asks for is so anyway.
+    {" envall genvall bind-to-core oversubscribe use-hwthread-cpus allow-run-as-root q quiet disable-recovery "
+     "enable-auto-cleanup leave-session-attached noprefix novm ",
+     Of::program, nullptr, [](Translation&, const std::string&) {}},
+    {// Open MPI
+     " bind-to-socket bycore bynode byslot continuous d debug-devel debug debug-daemons debug-daemons-file "
+     "display-allocation display-devel-allocation display-devel-map display-diffable-map display-map display-topo "
+     "do-not-launch do-not-resolve dvm enable-instant-on-support enable-recovery fwd-mpirun-port "
+     "get-stack-traces index-argv-by-rank merge-stderr-to-stdout nolocal nooversubscribe output-proctable "
+     "pernode preload-binary report-bindings report-child-jobs-separately report-state-on-timeout "
+     "set-cwd-to-session-dir show-progress timestamp-output tv use-regexp xml "
+     // Hydra and Intel MPI
+     "envnone genvnone enable-x disable-x info print-all-exitcodes profile disable-auto-cleanup "
+     "disable-hostname-propagation enable-hostname-propagation pmi-port skip-launch-node rr ilp64 noconf "
+     "ordered-output print-rank-map silent-abort gdb cleanup check_mpi t trace ",
+     Of::program, nullptr, [](Translation& self, const std::string& word) { self.ignore(word, 0); }},
+    {// Open MPI
+     " am cf cartofile cpu-list cpu-set cpus-per-proc cpus-per-rank debugger hnp launch-agent map-by "
+     "max-restarts max-vm-size N npernode npersocket ompi-server path personality ppr prefix preload-files "
+     "rank-by report-events report-pid report-uri rf rankfile tune xml-file xterm "
+     // Hydra and Intel MPI
+     "launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args rmk topolib membind demux iface ppn "
+     "perhost grr prepend-pattern errfile-pattern output-from nameserver order-nodes localhost usize "
+     "gpus-per-proc hosts-group branch-count genvexcl gpath umask gumask use-app-topology tmpdir gdba gtool "
+     "gtoolfile hostos ",
+     Of::program, nullptr, [](Translation& self, const std::string& word) { self.ignore(word, 1); }},
+    {" mca gmca ", Of::program, nullptr, [](Translation& self, const std::string& word) { self.ignore(word, 2); }},
+};
+
+/// Null: it is not known.
+const Translation::Option* Translation::find(std::string_view word) {
+  word.remove_prefix(word.starts_with("--") ? 2 : 1);
+  if (word.empty() || word.find(' ') != std::string_view::npos) return nullptr;
+  const std::string name = fmt::format(" {} ", word);
+  const auto* const known = std::ranges::find_if(
+      kOptions, [&name](const Option& option) { return option.names.find(name) != std::string_view::npos; });
+  return known == std::end(kOptions) ? nullptr : known;
+}
 
 /// "a:4,b" in words of `--hosts`, which has a number for all or for none: slots count if each has some.
 std::string hosts_of(const std::vector<std::pair<std::string, std::string>>& hosts) {
@@ -224,77 +220,18 @@ void Translation::take_binding(const std::string& word) {
     command_.ignored.push_back("--bind-to " + word);
 }
 
-void Translation::take(const std::string& word, Meaning meaning) {
-  switch (meaning) {
-    case Meaning::ranks:
-      return add("-n", value(word));
-    case Meaning::hosts:
-      return add("--hosts", value(word));
-    case Meaning::host_file:
-      return take_file(value(word));
-    case Meaning::variable:
-      return add("--env", value(word));
-    case Meaning::variable_value: {
-      const std::string& name = value(word);
-      return add("--env", fmt::format("{}={}", name, value(word)));
-    }
-    case Meaning::job_variable: {
-      const std::string& name = value(word);
-      command_.environment.emplace_back(name, value(word));
-      return;
-    }
-    case Meaning::variable_list:
-      static_cast<void>(value(word));
-      return;
-    case Meaning::directory:
-      return add("--wdir", value(word));
-    case Meaning::job_directory:
-      command_.directory = value(word);
-      return;
-    case Meaning::binding:
-      return take_binding(value(word));
-    case Meaning::timeout:
-      return add("--timeout", value(word));
-    case Meaning::label:
-      label_ = word;
-      return;
-    case Meaning::output:
-      return take_output(value(word));
-    case Meaning::input:
-      return add("--stdin", value(word));
-    case Meaning::programs_file:
-      return take_programs(std::string(value(word)));
-    case Meaning::verbose:
-      command_.run_words.emplace_back("-v");
-      return;
-    case Meaning::version:
-      command_.wants_version = true;
-      return;
-    case Meaning::nothing:
-      return;
-    case Meaning::ignored:
-      command_.ignored.push_back(word);
-      return;
-    case Meaning::ignored_value:
-      command_.ignored.push_back(word + " " + value(word));
-      return;
-    case Meaning::ignored_values: {
-      const std::string first = value(word);
-      command_.ignored.push_back(fmt::format("{} {} {}", word, first, value(word)));
-      return;
-    }
-  }
-}
-
 void Translation::take_options() {
   while (place_ < words_.size() && words_[place_].starts_with("-")) {
     const std::string word = words_[place_++];
-    const std::optional<Meaning> meaning = meaning_of(word);
-    if (!meaning)
+    const Option* const option = find(word);
+    if (option == nullptr)
       wrong(fmt::format("mpiexec: the option {} is not known: `coracle run --help` tells what there is", word));
-    if (!is_first_ && !is_for_one_program(*meaning))
+    if (!is_first_ && option->of == Of::job)
       wrong(fmt::format("mpiexec: {}: it is for the whole job; give it before the first program", word));
-    take(word, *meaning);
+    if (option->becomes != nullptr)
+      add(option->becomes, value(word));
+    else
+      option->take(*this, word);
   }
 }
 

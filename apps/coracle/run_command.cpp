@@ -8,6 +8,7 @@
 #include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -23,7 +24,6 @@
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
 #include "apps/coracle/programs.hpp"
-#include "apps/coracle/streams.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
@@ -92,23 +92,27 @@ void set_segment(const std::string& word, JobShape& shape) {
   shape.segment_bytes = *bytes;
 }
 
-void set_model(const std::string& path, JobShape& shape) {
-  if (path.empty()) return;
-  if (shape.placement != Placement::sim) wrong("--network: only the simulated network of --place sim reads a model");
-  if (path.size() >= shape.network_file.size())
-    wrong(fmt::format("--network: the path is longer than {} characters", shape.network_file.size() - 1));
-  if (::access(path.c_str(), R_OK) != 0) throw_errno(errno, fmt::format("can't read the network model {}", path));
-  path.copy(shape.network_file.data(), path.size());
+/// Of a file that only --place sim reads; `only`: why. Empty: it was not given.
+template <std::size_t N>
+bool takes_path(const char* option, const std::string& path, const char* only, const JobShape& shape,
+                std::array<char, N>& place) {
+  if (path.empty()) return false;
+  if (shape.placement != Placement::sim)
+    wrong(fmt::format("{}: only the simulated network of --place sim {}", option, only));
+  if (path.size() >= place.size())
+    wrong(fmt::format("{}: the path is longer than {} characters", option, place.size() - 1));
+  path.copy(place.data(), path.size());
+  return true;
 }
 
-void set_faults(const std::string& source, JobShape& shape) {
-  if (source.empty()) return;
-  if (shape.placement != Placement::sim) wrong("--faults: only the simulated network of --place sim fails by a plan");
-  if (source.size() >= shape.faults.size())
-    wrong(fmt::format("--faults: the path is longer than {} characters", shape.faults.size() - 1));
-  if (source != "random" && ::access(source.c_str(), R_OK) != 0)
-    throw_errno(errno, fmt::format("can't read the fault plan {} (`--faults random` draws one from the seed)", source));
-  source.copy(shape.faults.data(), source.size());
+void set_simulation(const RunWords& words, JobShape& shape) {
+  if (takes_path("--network", words.network, "reads a model", shape, shape.network_file) &&
+      ::access(words.network.c_str(), R_OK) != 0)
+    throw_errno(errno, fmt::format("can't read the network model {}", words.network));
+  if (takes_path("--faults", words.faults, "fails by a plan", shape, shape.faults) && words.faults != "random" &&
+      ::access(words.faults.c_str(), R_OK) != 0)
+    throw_errno(errno,
+                fmt::format("can't read the fault plan {} (`--faults random` draws one from the seed)", words.faults));
 }
 
 std::chrono::nanoseconds duration(const char* option, const std::string& word) {
@@ -305,8 +309,7 @@ JobOptions job_options(const CLI::App& run, const RunWords& words) {
   set_segment(words.segment, shape);
   set_seed(words.seed, shape);
   set_messages(words, shape.messages);
-  set_model(words.network, shape);
-  set_faults(words.faults, shape);
+  set_simulation(words, shape);
   set_interface(words, options);
   set_shell(words, options);
   if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
