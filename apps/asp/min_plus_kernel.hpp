@@ -45,7 +45,22 @@ namespace {
 
 inline constexpr std::size_t kSaturateChains = 16;  // enough to hide the latency of add and min
 
-/// `Vector` wraps one instruction set: Register, kLanes, load, store, broadcast, add, min.
+/// So many floats, in the compilers' vector types.
+template <std::size_t kCount>
+struct Floats {
+  typedef float Register __attribute__((vector_size(sizeof(float) * kCount)));
+  static constexpr std::size_t kLanes = kCount;
+
+  static Register load(const float* from) {
+    Register value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+  }
+  static void store(float* to, const Register& value) { __builtin_memcpy(to, &value, sizeof value); }
+  static Register broadcast(float value) { return value - Register{}; }
+  static Register min(const Register& a, const Register& b) { return a < b ? a : b; }
+};
+
 template <class Vector, std::size_t kRows, std::size_t kVectors>
 inline void relax_strip(float* const* rows, const float* const* pivots, const float* coefficients,
                         std::size_t pivot_count, std::size_t column) {
@@ -59,7 +74,7 @@ inline void relax_strip(float* const* rows, const float* const* pivots, const fl
     for (std::size_t r = 0; r < kRows; ++r) {
       const typename Vector::Register coefficient = Vector::broadcast(coefficients[p * kRows + r]);
       for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[r][v] = Vector::min(sums[r][v], Vector::add(coefficient, pivot[v]));
+        sums[r][v] = Vector::min(sums[r][v], coefficient + pivot[v]);
       }
     }
   }
@@ -93,7 +108,7 @@ void relax_columns(float* row, const float* pivots, std::size_t stride, std::siz
     if (coefficients[p] == kInfinity) continue;
     const typename Vector::Register coefficient = Vector::broadcast(coefficients[p]);
     for (std::size_t j = 0; j < width; j += Vector::kLanes) {
-      const typename Vector::Register through = Vector::add(coefficient, Vector::load(pivots + p * stride + j));
+      const typename Vector::Register through = coefficient + Vector::load(pivots + p * stride + j);
       Vector::store(row + j, Vector::min(Vector::load(row + j), through));
     }
   }
@@ -106,12 +121,22 @@ float saturate(std::size_t rounds, float step, float bound) {
   const typename Vector::Register steps = Vector::broadcast(step);
   const typename Vector::Register bounds = Vector::broadcast(bound);
   for (std::size_t i = 0; i < rounds * kSaturateChains / kChains; ++i) {
-    for (std::size_t c = 0; c < kChains; ++c) chains[c] = Vector::min(bounds, Vector::add(chains[c], steps));
+    for (std::size_t c = 0; c < kChains; ++c) chains[c] = Vector::min(bounds, chains[c] + steps);
   }
   for (std::size_t c = 1; c < kChains; ++c) chains[0] = Vector::min(chains[0], chains[c]);
   float lanes[Vector::kLanes];
   Vector::store(lanes, chains[0]);
   return lanes[0];
+}
+
+template <class Vector, std::size_t kVectors, std::size_t kChains>
+constexpr MinPlusKernel kernel_of(const char* name) {
+  return {name,
+          Vector::kLanes,
+          relax_tile<Vector, kVectors>,
+          relax_row<Vector>,
+          relax_columns<Vector>,
+          saturate<Vector, kChains>};
 }
 
 }  // namespace
