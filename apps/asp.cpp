@@ -2,7 +2,6 @@
 // found. apps/asp/solver.hpp is the heart.
 #include <fmt/core.h>
 #include <fmt/format.h>
-#include <unistd.h>
 #include <coracle/coracle.hpp>
 
 #include <algorithm>
@@ -44,14 +43,6 @@ std::set<Vertex> draw_sources(std::size_t vertices, std::size_t count, std::uint
   return sources;
 }
 
-[[noreturn]] void throw_mismatch(Vertex source, const Mismatch& mismatch) {
-  throw Error(
-      std::make_error_code(std::errc::state_not_recoverable),
-      fmt::format("the distance from vertex {} to vertex {} is {}, but Dijkstra finds {}: a mistake in asp or below; "
-                  "compare with one rank, and with another --place, to see where",
-                  source, mismatch.target, mismatch.found, mismatch.expected));
-}
-
 /// Collective. Rank 0's `graph`, for all, though without names elsewhere; the others' arguments are not looked at.
 Task<Graph> share_graph(Rank& self, Graph graph) {
   SharedGraph shared;
@@ -79,7 +70,9 @@ Task<Verification> verify(Rank& self, const Graph& graph, const OwnedRows& rows,
   for (const Vertex source : drawn) {
     if (rows.layout().owner_of_row(source) != self.id()) continue;
     const std::vector<double> expected = dijkstra(graph, source);
-    if (const auto mismatch = compare_row(graph, rows.row(source), expected)) throw_mismatch(source, *mismatch);
+    if (const auto mismatch = compare_row(graph, rows.row(source), expected))
+      throw_mistake("asp", fmt::format("the distance from vertex {} to vertex {} is {}, but Dijkstra finds {}", source,
+                                       mismatch->target, mismatch->found, mismatch->expected));
     if (!is_exact(graph, expected)) all_exact = 0;
   }
   all_exact = co_await self.world().all_reduce(all_exact, [](std::uint32_t a, std::uint32_t b) { return a & b; });
@@ -139,15 +132,9 @@ Task<> gather_effort(Rank& self, Effort effort, Report& report) {
   report.kernel_rate = cpu_s > 0 ? report.operations / cpu_s : 0;
 }
 
-// Says early what would otherwise end in the kernel's out-of-memory killer.
-void check_memory(std::size_t vertices) {
-  const double needed = static_cast<double>(vertices) * static_cast<double>(row_stride(vertices)) * sizeof(float);
-  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed <= 0.9 * there) return;
-  throw Error(Errc::bad_input,
-              fmt::format("the distances between {} vertices take {:.1f} GiB, and this machine has {:.1f}; "
-                          "take a smaller graph, or more machines",
-                          vertices, needed * 0x1p-30, there * 0x1p-30));
+void check_distances(std::size_t vertices) {
+  check_memory(static_cast<double>(vertices) * static_cast<double>(row_stride(vertices)) * sizeof(float),
+               fmt::format("the distances between {} vertices take", vertices), "graph");
 }
 
 void describe_distances(const Graph& graph, const Summary& summary, std::size_t top, Report& report) {
@@ -167,9 +154,9 @@ Task<> shortest_paths(Rank& self, Options options) {
   const bool leads = self.id() == 0;
   Graph graph(0, {});
   if (leads) {
-    if (options.path.empty()) check_memory(options.random_vertices);
+    if (options.path.empty()) check_distances(options.random_vertices);
     graph = load_graph(options);
-    check_memory(graph.vertices());
+    check_distances(graph.vertices());
   }
   graph = co_await share_graph(self, std::move(graph));
   const std::size_t block = options.block > 0 ? options.block : good_block_size(graph.vertices(), self.size());

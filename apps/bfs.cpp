@@ -105,7 +105,7 @@ Task<> read_text(Io& io, const Options& options, PagedArray<Edge>& array, Text& 
   }
   reader->finish();
   co_await store(array, text);
-  for (Vertex vertex = 0; vertex < names.size(); ++vertex) text.names.push_back(names.name(vertex));
+  text.names = names.all();
 }
 
 Task<Input> load_text(Rank& self, const Options& options, const ScratchFolder& folder) {
@@ -146,11 +146,6 @@ Task<Input> load(Rank& self, const Options& options, const ScratchFolder& folder
     input.source = std::make_unique<KroneckerEdges>(kronecker);
   }
   co_return input;
-}
-
-double lap(Rank& self, std::uint64_t& began_ns) {
-  const std::uint64_t now_ns = self.loop().exact_now_ns();
-  return static_cast<double>(now_ns - std::exchange(began_ns, now_ns)) * 1e-9;
 }
 
 /// All members' blocks at the first one.
@@ -306,17 +301,9 @@ class Traversal {
     const PagedCounts after = graph_->targets().segment().counts();
     const bool speaks =
         self_.id() == 0 || self_.node() != self_.node_of(self_.id() - 1) || self_.placement() == Placement::sim;
-    const std::uint64_t counted = speaks ? 1 : 0;
-    std::vector<std::uint64_t> sums = {after.hits - before.hits, counted * (after.misses - before.misses),
-                                       counted * (after.ssd_reads - before.ssd_reads),
-                                       counted * (after.from_peers - before.from_peers),
-                                       counted * (after.evictions - before.evictions)};
-    co_await self_.world().all_reduce(sums, std::plus<>{});
-    report_.counts.hits = sums[0];
-    report_.counts.misses = sums[1];
-    report_.counts.ssd_reads = sums[2];
-    report_.counts.from_peers = sums[3];
-    report_.counts.evictions = sums[4];
+    PagedCounts mine = since(before, after);
+    if (!speaks) mine = {.hits = mine.hits};
+    report_.counts = co_await sum_of(self_.world(), mine);
   }
 
   Rank& self_;

@@ -2,7 +2,6 @@
 // a picture by the same transforms. the transposition in apps/fft2d/transform.cpp is what there
 // is to see.
 #include <fmt/core.h>
-#include <unistd.h>
 #include <coracle/coracle.hpp>
 
 #include <algorithm>
@@ -32,17 +31,6 @@ double random_number(std::uint64_t seed, std::uint64_t place) {
 void fill(Complex* elements, std::size_t first, std::size_t count, std::uint64_t seed) {
   for (std::size_t i = 0; i < count; ++i)
     elements[i] = {random_number(seed, 2 * (first + i)), random_number(seed, 2 * (first + i) + 1)};
-}
-
-// Says early what would otherwise end in the kernel's out-of-memory killer.
-void check_memory(std::size_t rows, std::size_t columns, bool verifies) {
-  const double needed = static_cast<double>(rows) * static_cast<double>(columns) * sizeof(Complex) * (verifies ? 4 : 2);
-  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed <= 0.9 * there) return;
-  throw Error(Errc::bad_input,
-              fmt::format("a grid of {} x {} needs {:.1f} GiB{}, and this machine has {:.1f}; take a "
-                          "smaller --size, or more machines",
-                          rows, columns, needed * 0x1p-30, verifies ? " with its verification" : "", there * 0x1p-30));
 }
 
 bool verifies(const Options& options) {
@@ -91,10 +79,9 @@ void compare(Rank& self, const std::vector<Complex>& found, const Options& optio
   }
   report.difference = apart / largest;
   if (*report.difference <= kDifferenceMax) return;
-  throw Error(std::make_error_code(std::errc::state_not_recoverable),
-              fmt::format("element {} of row {} is {:.1e} of the largest value apart from a serial transform's: a "
-                          "mistake in fft2d or below; compare with one rank, and with another --place, to see where",
-                          where % options.columns, where / options.columns, *report.difference));
+  throw_mistake("fft2d",
+                fmt::format("element {} of row {} is {:.1e} of the largest value apart from a serial transform's",
+                            where % options.columns, where / options.columns, *report.difference));
 }
 
 Task<> verify(Rank& self, Transform& transform, const Options& options, Report& report) {
@@ -104,14 +91,18 @@ Task<> verify(Rank& self, Transform& transform, const Options& options, Report& 
   std::vector<std::size_t> counts;
   if (self.id() == 0) {
     whole.resize(options.rows * options.columns);
-    for (std::uint32_t rank = 0; rank < self.size(); ++rank) counts.push_back(rows.count(rank) * options.columns);
+    counts = rows.elements_of_all(options.columns);
   }
   co_await self.world().gather_v(mine, std::span(whole), counts, 0);
   if (self.id() == 0) compare(self, whole, options, report);
 }
 
 Task<> transform_grid(Rank& self, Options options) {
-  if (self.id() == 0) check_memory(options.rows, options.columns, verifies(options));
+  const double bytes = static_cast<double>(options.rows) * static_cast<double>(options.columns) * sizeof(Complex);
+  if (self.id() == 0)
+    check_memory(bytes * (verifies(options) ? 4 : 2),
+                 fmt::format("a grid of {} x {} needs", options.rows, options.columns), "--size",
+                 verifies(options) ? " with its verification" : "");
   co_await self.world().barrier();
   Report report;
   report.rows = options.rows;
@@ -138,10 +129,8 @@ void compare_alone(const Picture& picture, const Picture& filtered, double cutof
   for (std::size_t i = 0; i < alone.samples.size(); ++i) {
     // What lies between two levels may be rounded to either.
     if (std::abs(int{alone.samples[i]} - int{filtered.samples[i]}) <= 1) continue;
-    throw Error(std::make_error_code(std::errc::state_not_recoverable),
-                fmt::format("sample {} is {}, but {} by a serial transform: a mistake in fft2d or below; compare with "
-                            "one rank, and with another --place, to see where",
-                            i, filtered.samples[i], alone.samples[i]));
+    throw_mistake("fft2d", fmt::format("sample {} is {}, but {} by a serial transform", i, filtered.samples[i],
+                                       alone.samples[i]));
   }
 }
 

@@ -184,10 +184,10 @@ class Sort {
     co_await agree_on(self_.world(), make_segment(folder, segment));
     folder.forget_files();
     const Samples samples = co_await make_runs(*segment);
-    report_.making_s = lap(began_ns);
+    report_.making_s = lap(self_, began_ns);
     co_await merge(*segment, samples, output);
     co_await agree_on(self_.world(), segment->close());
-    report_.merging_s = lap(began_ns);
+    report_.merging_s = lap(self_, began_ns);
   }
   Task<> make_segment(const ScratchFolder& folder, std::unique_ptr<PagedSegment>& segment) {
     PagedOptions paged;
@@ -241,7 +241,7 @@ class Sort {
     std::vector<std::uint64_t> sums = {input_checksum_, output_checksum};
     co_await self_.world().all_reduce(sums, std::plus<>{});
     co_await agree_on(self_.world(), compare(sums[0], sums[1]));
-    report_.verifying_s = lap(began_ns);
+    report_.verifying_s = lap(self_, began_ns);
     report_.checksum = sums[1];
   }
   Task<> check_output(const File& output, std::uint64_t& sum) {
@@ -265,16 +265,8 @@ class Sort {
     done_ += records;
     progress_.show(done_, 2 * (plan_.first_of(self_.id() + 1) - plan_.first_of(self_.id())));
   }
-  double lap(std::uint64_t& began_ns) {
-    const std::uint64_t now_ns = self_.loop().exact_now_ns();
-    return static_cast<double>(now_ns - std::exchange(began_ns, now_ns)) * 1e-9;
-  }
   Task<Report> report() {
-    std::vector<std::uint64_t> pages = {counts_.ssd_reads, counts_.ssd_writes, counts_.from_peers};
-    co_await self_.world().all_reduce(pages, std::plus<>{});
-    report_.ssd_reads = pages[0];
-    report_.ssd_writes = pages[1];
-    report_.from_peers = pages[2];
+    report_.pages = co_await sum_of(self_.world(), counts_);
     report_.records = plan_.records;
     report_.record_bytes = plan_.shape.bytes;
     report_.ranks = self_.size();

@@ -15,37 +15,9 @@
 #include "runtime/core/assert.hpp"
 
 namespace coracle::asp {
-namespace {
-
-/// Numbers vertices by name in the order in which they are first seen. The names' text must outlive the table (readers
-/// keep the file's text).
-class NameTable {
- public:
-  /// The vertex called `name`, a new one if there is none yet.
-  Vertex number(std::string_view name) {
-    const auto [place, is_new] = numbers_.try_emplace(name, static_cast<Vertex>(names_.size()));
-    if (is_new) names_.emplace_back(name);
-    return place->second;
-  }
-
-  std::optional<Vertex> find(std::string_view name) const {
-    const auto place = numbers_.find(name);
-    return place == numbers_.end() ? std::nullopt : std::optional(place->second);
-  }
-
-  std::size_t size() const noexcept { return names_.size(); }
-  std::vector<std::string> take_names() && { return std::move(names_); }
-
- private:
-  std::unordered_map<std::string_view, Vertex> numbers_;
-  std::vector<std::string> names_;
-};
-
-}  // namespace
-
 Graph parse_edge_list(const std::string& name, std::string_view text) {
   TextLines lines(name, text);
-  NameTable vertices;
+  Names vertices;
   std::vector<Arc> arcs;
   while (lines.next()) {
     const std::optional<std::string_view> source = lines.word();
@@ -62,8 +34,7 @@ Graph parse_edge_list(const std::string& name, std::string_view text) {
     arcs.push_back({from, to, weight ? lines.weight(*weight) : 1.0F});
   }
   if (arcs.empty()) lines.fail("the file ends without an edge", "write one edge per line: FROM TO [WEIGHT]");
-  const std::size_t count = vertices.size();
-  return Graph(count, arcs, std::move(vertices).take_names());
+  return Graph(vertices.size(), arcs, vertices.all());
 }
 
 namespace {
@@ -167,10 +138,7 @@ class DependencyGraph {
     }
   }
 
-  Graph build() && {
-    const std::size_t count = vertices_.size();
-    return Graph(count, arcs_, std::move(vertices_).take_names());
-  }
+  Graph build() && { return Graph(vertices_.size(), arcs_, vertices_.all()); }
 
  private:
   void add_arcs(const Package& package, std::string_view relations) {
@@ -192,7 +160,7 @@ class DependencyGraph {
     if (source != target) arcs_.push_back({source, target, 1.0F});
   }
 
-  NameTable vertices_;
+  Names vertices_;
   std::unordered_map<std::string_view, std::vector<Vertex>> providers_;  // virtual package -> who provides it
   std::vector<Arc> arcs_;
 };

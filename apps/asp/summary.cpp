@@ -11,48 +11,46 @@ namespace coracle::asp {
 
 void Summary::add_row(Vertex source, std::span<const float> row) {
   CORACLE_ASSERT(row.size() >= vertices(), "a row of {} for {} vertices", row.size(), vertices());
-  double sum = 0;
+  double* const distance_to = &values_[kHead];
+  double* const reached_by = distance_to + vertices();
   for (std::size_t j = 0; j < vertices(); ++j) {
     if (j == source || row[j] == kUnreachable) continue;
     const auto distance = static_cast<double>(row[j]);
-    sum += distance;
-    distance_to_[j] += distance;
-    ++reached_by_[j];
-    if (pairs_++ == 0 || row[j] > diameter_) note_farthest(row[j], source, static_cast<Vertex>(j));
+    values_[kSum] += distance;
+    distance_to[j] += distance;
+    ++reached_by[j];
+    if (values_[kPairs]++ > 0 && distance <= values_[kDiameter]) continue;
+    values_[kDiameter] = distance;
+    values_[kSource] = source;
+    values_[kTarget] = static_cast<double>(j);
   }
-  distance_sum_ += sum;
 }
 
 void Summary::merge(const Summary& other) {
   CORACLE_ASSERT(other.vertices() == vertices(), "summaries of {} and {} vertices", vertices(), other.vertices());
-  const auto mine = std::tuple(-diameter_, diameter_source_, diameter_target_);
-  const auto theirs = std::tuple(-other.diameter_, other.diameter_source_, other.diameter_target_);
-  if (other.pairs_ > 0 && (pairs_ == 0 || theirs < mine)) {
-    note_farthest(other.diameter_, other.diameter_source_, other.diameter_target_);
-  }
-  pairs_ += other.pairs_;
-  distance_sum_ += other.distance_sum_;
-  for (std::size_t j = 0; j < vertices(); ++j) {
-    distance_to_[j] += other.distance_to_[j];
-    reached_by_[j] += other.reached_by_[j];
-  }
+  const auto farthest = [](const Summary& of) {
+    return std::tuple(-of.values_[kDiameter], of.values_[kSource], of.values_[kTarget]);
+  };
+  if (other.pairs() > 0 && (pairs() == 0 || farthest(other) < farthest(*this)))
+    std::copy_n(other.values_.begin(), std::size_t{kPairs}, values_.begin());
+  for (std::size_t i = kPairs; i < values_.size(); ++i) values_[i] += other.values_[i];
 }
 
 double Summary::mean_distance() const noexcept {
-  return pairs_ == 0 ? 0 : distance_sum_ / static_cast<double>(pairs_);
+  return pairs() == 0 ? 0 : values_[kSum] / values_[kPairs];
 }
 
 double Summary::closeness(Vertex vertex) const noexcept {
-  const auto reached = static_cast<double>(reached_by_[vertex]);
-  if (reached_by_[vertex] == 0) return 0;
-  if (distance_to_[vertex] == 0) return std::numeric_limits<double>::infinity();
-  return reached * reached / (static_cast<double>(vertices() - 1) * distance_to_[vertex]);
+  const auto reached = static_cast<double>(reached_by(vertex));
+  if (reached == 0) return 0;
+  if (distance_to(vertex) == 0) return std::numeric_limits<double>::infinity();
+  return reached * reached / (static_cast<double>(vertices() - 1) * distance_to(vertex));
 }
 
 std::vector<Central> Summary::most_central(std::size_t count) const {
   std::vector<Central> all;
   all.reserve(vertices());
-  for (Vertex v = 0; v < vertices(); ++v) all.push_back({v, closeness(v), reached_by_[v]});
+  for (Vertex v = 0; v < vertices(); ++v) all.push_back({v, closeness(v), reached_by(v)});
   const std::size_t kept = std::min(count, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
                     [](const Central& a, const Central& b) {
@@ -62,33 +60,11 @@ std::vector<Central> Summary::most_central(std::size_t count) const {
   return all;
 }
 
-std::vector<double> Summary::pack() const {
-  std::vector<double> packed = {static_cast<double>(pairs_), distance_sum_, static_cast<double>(diameter_),
-                                static_cast<double>(diameter_source_), static_cast<double>(diameter_target_)};
-  packed.reserve(packed_size(vertices()));
-  packed.insert(packed.end(), distance_to_.begin(), distance_to_.end());
-  packed.insert(packed.end(), reached_by_.begin(), reached_by_.end());
-  return packed;
-}
-
 Summary Summary::unpack(std::span<const double> packed) {
-  CORACLE_ASSERT(packed.size() >= kPackedHead && (packed.size() - kPackedHead) % 2 == 0, "{} doubles", packed.size());
-  Summary summary((packed.size() - kPackedHead) / 2);
-  summary.pairs_ = static_cast<std::uint64_t>(packed[0]);
-  summary.distance_sum_ = packed[1];
-  summary.note_farthest(static_cast<float>(packed[2]), static_cast<Vertex>(packed[3]), static_cast<Vertex>(packed[4]));
-  const std::span<const double> arrays = packed.subspan(kPackedHead);
-  std::copy_n(arrays.begin(), summary.vertices(), summary.distance_to_.begin());
-  for (std::size_t j = 0; j < summary.vertices(); ++j) {
-    summary.reached_by_[j] = static_cast<std::uint32_t>(arrays[summary.vertices() + j]);
-  }
+  CORACLE_ASSERT(packed.size() >= kHead && (packed.size() - kHead) % 2 == 0, "{} doubles", packed.size());
+  Summary summary(0);
+  summary.values_.assign(packed.begin(), packed.end());
   return summary;
-}
-
-void Summary::note_farthest(float distance, Vertex source, Vertex target) noexcept {
-  diameter_ = distance;
-  diameter_source_ = source;
-  diameter_target_ = target;
 }
 
 }  // namespace coracle::asp

@@ -20,6 +20,25 @@ std::string load_text(const std::string& path) {
   return read_whole(path, 4, "a readable graph file", "its graph would not fit a distance matrix");
 }
 
+Vertex Names::number(std::string_view name) {
+  if (const std::optional<Vertex> known = find(name)) return *known;
+  const auto vertex = static_cast<Vertex>(names_.size());
+  names_.push_back(&numbers_.emplace(name, vertex).first->first);
+  return vertex;
+}
+
+std::optional<Vertex> Names::find(std::string_view name) const {
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> Names::all() const {
+  std::vector<std::string> names;
+  names.reserve(size());
+  for (const std::string* const name : names_) names.push_back(*name);
+  return names;
+}
+
 bool TextLines::next() {
   if (rest_.empty()) return false;
   ++number_;

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "apps/asp/graph.hpp"
 
@@ -14,6 +17,27 @@ namespace coracle::asp {
 /// Reads the whole file (pipes too). Throws Error(Errc::bad_input) where it is missing, unreadable, compressed, or
 /// larger than 4 GiB.
 std::string load_text(const std::string& path);
+
+/// Numbers vertices by name, in the order in which they are first seen; keeps the names.
+class Names {
+ public:
+  /// The vertex called `name`, a new one if there is none yet.
+  Vertex number(std::string_view name);
+  /// Nothing: nobody has that name.
+  std::optional<Vertex> find(std::string_view name) const;
+  const std::string& name(Vertex vertex) const { return *names_[vertex]; }
+  std::size_t size() const noexcept { return names_.size(); }
+  /// By vertex.
+  std::vector<std::string> all() const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, Vertex, Hash, std::equal_to<>> numbers_;
+  std::vector<const std::string*> names_;  // keys of numbers_, which stay where they are
+};
 
 class TextLines {
  public:

@@ -16,20 +16,6 @@ namespace coracle::bfs {
 
 using asp::TextLines;
 
-Vertex Names::number(std::string_view name) {
-  const auto found = numbers_.find(name);
-  if (found != numbers_.end()) return found->second;
-  const auto vertex = static_cast<Vertex>(names_.size());
-  const auto [place, is_new] = numbers_.emplace(std::string(name), vertex);
-  names_.push_back(&place->first);
-  return vertex;
-}
-
-Vertex Names::find(std::string_view name) const {
-  const auto found = numbers_.find(name);
-  return found == numbers_.end() ? kNoVertex : found->second;
-}
-
 EdgeReader::EdgeReader(std::string name, Names& names, EdgeSink sink)
     : name_(std::move(name)), names_(names), sink_(std::move(sink)) {}
 

@@ -17,23 +17,7 @@ namespace coracle::bfs {
 
 using EdgeSink = std::function<void(Edge)>;
 
-/// Numbers by names, in the order in which they are first seen; keeps the names.
-class Names {
- public:
-  Vertex number(std::string_view name);
-  /// kNoVertex: nobody has that name.
-  Vertex find(std::string_view name) const;
-  const std::string& name(Vertex vertex) const { return *names_[vertex]; }
-  std::uint64_t size() const noexcept { return names_.size(); }
-
- private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
-  };
-  std::unordered_map<std::string, Vertex, Hash, std::equal_to<>> numbers_;
-  std::vector<const std::string*> names_;  // keys of numbers_, which stay where they are
-};
+using asp::Names;
 
 /// How a text is written.
 enum class TextFormat { edge_list, dimacs, matrix_market };

@@ -10,6 +10,7 @@
 #include <coracle/error.hpp>
 #include "apps/bfs/edge.hpp"
 #include "apps/common/out_of_core.hpp"
+#include "apps/common/program.hpp"
 #include "runtime/core/assert.hpp"
 
 namespace coracle::bfs {
@@ -153,10 +154,7 @@ std::vector<std::uint32_t> MemoryGraph::levels(Vertex root) const {
 namespace {
 
 [[noreturn]] void fail(Vertex vertex, const std::string& what) {
-  throw Error(std::make_error_code(std::errc::state_not_recoverable),
-              fmt::format("vertex {}: {}: a mistake in bfs or below; compare with one rank, and with another --place, "
-                          "to see where",
-                          vertex, what));
+  throw_mistake("bfs", fmt::format("vertex {}: {}", vertex, what));
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -19,41 +21,28 @@
 namespace coracle::internals {
 namespace {
 
-/// Takes the number off the front of `text`; nothing when there is none.
-std::optional<double> take_number(std::string_view& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+constexpr Unit kSizes[] = {{"", 1},       {"B", 1},      {"K", 0x1p10}, {"k", 0x1p10},
+                           {"M", 0x1p20}, {"G", 0x1p30}, {"T", 0x1p40}};
+constexpr Unit kTimes[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6},   {"s", 1e9},
+                           {"", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
 
-std::optional<double> bytes_of(std::string_view unit) {
-  if (unit.empty() || unit == "B") return 1;
-  const std::string_view rest = unit.substr(1);
-  if (!rest.empty() && rest != "B" && rest != "iB") return std::nullopt;
-  switch (unit.front()) {
-    case 'K':
-    case 'k':
-      return std::exp2(10);
-    case 'M':
-      return std::exp2(20);
-    case 'G':
-      return std::exp2(30);
-    case 'T':
-      return std::exp2(40);
-    default:
-      return std::nullopt;
+/// A number and a unit, behind which one of `endings` may stand if it is more than 1; nothing for any other text.
+std::optional<double> measure(std::string_view text, std::span<const Unit> units,
+                              std::initializer_list<std::string_view> endings = {}) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  for (const Unit& unit : units) {
+    if (!rest.starts_with(unit.name)) continue;
+    const std::string_view behind = rest.substr(unit.name.size());
+    if (behind.empty() || (unit.factor > 1 && std::ranges::find(endings, behind) != endings.end()))
+      return number * unit.factor;
   }
-}
-
-std::optional<double> nanoseconds_of(std::string_view unit) {
-  if (unit == "ns") return 1;
-  if (unit == "us") return 1e3;
-  if (unit == "ms") return 1e6;
-  if (unit == "s" || unit.empty()) return 1e9;
-  if (unit == "m" || unit == "min") return 60e9;
-  if (unit == "h") return 3600e9;
   return std::nullopt;
 }
 
@@ -67,22 +56,16 @@ std::optional<std::uint64_t> parse_whole(std::string_view text, std::uint64_t lo
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  const std::optional<double> number = take_number(text);
-  const std::optional<double> unit = bytes_of(text);
-  if (!number || !unit) return std::nullopt;
-  const double bytes = *number * *unit;
-  if (bytes < 1 || bytes >= std::exp2(63)) return std::nullopt;
-  return static_cast<std::uint64_t>(bytes);
+  const std::optional<double> bytes = measure(text, kSizes, {"B", "iB"});
+  if (!bytes || *bytes < 1 || *bytes >= 0x1p63) return std::nullopt;
+  return static_cast<std::uint64_t>(*bytes);
 }
 
 std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
   constexpr double kLongest = 10.0 * 365 * 24 * 3600 * 1e9;
-  const std::optional<double> number = take_number(text);
-  const std::optional<double> unit = nanoseconds_of(text);
-  if (!number || !unit) return std::nullopt;
-  const double nanoseconds = *number * *unit;
-  if (nanoseconds < 1 || nanoseconds > kLongest) return std::nullopt;
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(nanoseconds));
+  const std::optional<double> nanoseconds = measure(text, kTimes);
+  if (!nanoseconds || *nanoseconds < 1 || *nanoseconds > kLongest) return std::nullopt;
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(*nanoseconds));
 }
 
 std::optional<int> parse_gpu(std::string_view text, int any) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -113,6 +114,30 @@ void ScratchFolder::forget_files() const noexcept {
   for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
     std::filesystem::remove(entry.path(), ignored);
   }
+}
+
+namespace {
+
+using Count = std::uint64_t PagedCounts::*;
+constexpr Count kCounts[] = {
+    &PagedCounts::hits,       &PagedCounts::misses,    &PagedCounts::from_peers,      &PagedCounts::ssd_reads,
+    &PagedCounts::ssd_writes, &PagedCounts::evictions, &PagedCounts::dirty_evictions, &PagedCounts::invalidations,
+    &PagedCounts::read_ahead, &PagedCounts::offered,   &PagedCounts::handed_on,       &PagedCounts::taken_in};
+
+}  // namespace
+
+PagedCounts since(const PagedCounts& before, const PagedCounts& now) {
+  PagedCounts counts;
+  for (const Count count : kCounts) counts.*count = now.*count - before.*count;
+  return counts;
+}
+
+Task<PagedCounts> sum_of(Team& team, PagedCounts mine) {
+  std::vector<std::uint64_t> numbers;
+  for (const Count count : kCounts) numbers.push_back(mine.*count);
+  co_await team.all_reduce(numbers, std::plus<>());
+  for (std::size_t i = 0; i < numbers.size(); ++i) mine.*kCounts[i] = numbers[i];
+  co_return mine;
 }
 
 }  // namespace coracle

@@ -52,6 +52,11 @@ class ScratchFolder {
   std::string path_;
 };
 
+/// Of what a segment's cache has done between two moments.
+PagedCounts since(const PagedCounts& before, const PagedCounts& now);
+/// Of all members' caches together; collective.
+Task<PagedCounts> sum_of(Team& team, PagedCounts mine);
+
 namespace detail {
 
 template <class Work>

@@ -10,10 +10,31 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <system_error>
+#include <utility>
 
 namespace coracle {
 
 using Clock = std::chrono::steady_clock;
+
+void check_memory(double bytes, std::string_view what_needs, std::string_view smaller, std::string_view more) {
+  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (bytes <= 0.9 * there) return;
+  throw Error(Errc::bad_input, fmt::format("{} {:.1f} GiB{}, and this machine has {:.1f}; take a smaller {}, or more "
+                                           "machines",
+                                           what_needs, bytes * 0x1p-30, more, there * 0x1p-30, smaller));
+}
+
+void throw_mistake(std::string_view program, std::string_view what) {
+  throw Error(std::make_error_code(std::errc::state_not_recoverable),
+              fmt::format("{}: a mistake in {} or below; compare with one rank, and with another --place, to see where",
+                          what, program));
+}
+
+double lap(Rank& self, std::uint64_t& began_ns) {
+  const std::uint64_t now_ns = self.loop().exact_now_ns();
+  return static_cast<double>(now_ns - std::exchange(began_ns, now_ns)) * 1e-9;
+}
 
 ProgressLine::ProgressLine(bool is_wanted)
     : is_shown_(is_wanted && isatty(STDERR_FILENO) == 1), start_(Clock::now()), next_(start_) {}

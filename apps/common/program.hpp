@@ -32,6 +32,16 @@ int start(int argc, char** argv, const std::variant<Options, int>& parsed, Progr
   });
 }
 
+/// Says early what would otherwise end in the kernel's out-of-memory killer. Throws Error where the machine has no
+/// `bytes`: "`what_needs` 7.0 GiB`more`, and this machine has 4.0; take a smaller `smaller`, or more machines".
+void check_memory(double bytes, std::string_view what_needs, std::string_view smaller, std::string_view more = "");
+
+/// What has come out is not what should have. Throws Error: "`what`: a mistake in `program` or below; ...".
+[[noreturn]] void throw_mistake(std::string_view program, std::string_view what);
+
+/// Seconds since `began_ns`, by the loop's clock, which becomes now.
+double lap(Rank& self, std::uint64_t& began_ns);
+
 /// Rank 0 prints the report, unless `options.quiet`, and writes it to `options.json_path`, if there is one.
 template <class Report, class Options>
 void tell(Rank& self, const Report& report, const Options& options) {

@@ -60,6 +60,12 @@ void Plan::Destroy::operator()(fftw_plan_s* plan) const noexcept {
   fftw_destroy_plan(plan);
 }
 
+std::vector<std::size_t> Strips::elements_of_all(std::size_t length) const {
+  std::vector<std::size_t> counts(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) counts[rank] = count(rank) * length;
+  return counts;
+}
+
 namespace {
 
 constexpr std::int64_t kElement = sizeof(Complex);
@@ -157,12 +163,6 @@ void set_channel(Picture& picture, std::size_t channel, const std::vector<Comple
   }
 }
 
-std::vector<std::size_t> elements_of_all(const Strips& strips, std::size_t length) {
-  std::vector<std::size_t> counts(strips.ranks);
-  for (std::uint32_t rank = 0; rank < strips.ranks; ++rank) counts[rank] = strips.count(rank) * length;
-  return counts;
-}
-
 }  // namespace
 
 double gain(std::size_t row, std::size_t column, std::size_t rows, std::size_t columns, double cutoff) noexcept {
@@ -176,7 +176,7 @@ Task<Picture> low_pass(Transform& transform, Rank& self, Picture picture, std::s
   const Strips columns = transform.columns();
   const std::span<Complex> mine(transform.grid(), rows.count(self.id()) * columns.rows);
   std::vector<std::size_t> counts;
-  if (self.id() == 0) counts = elements_of_all(rows, columns.rows);
+  if (self.id() == 0) counts = rows.elements_of_all(columns.rows);
   const std::size_t first = columns.first(self.id());
   for (std::size_t channel = 0; channel < channels; ++channel) {
     std::vector<Complex> whole;

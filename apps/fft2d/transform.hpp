@@ -54,6 +54,8 @@ struct Strips {
   std::size_t count(std::uint32_t rank) const noexcept { return first(rank + 1) - first(rank); }
   /// Whether all have equally many.
   bool even() const noexcept { return rows % ranks == 0; }
+  /// In all ranks' rows of so many elements.
+  std::vector<std::size_t> elements_of_all(std::size_t length) const;
 };
 
 /// With the layouts of fft2d_datatype of Shimada et al. (IPSJ 2016) and FFT2 of DDTBench, on changed sides: a member

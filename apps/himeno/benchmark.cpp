@@ -3,7 +3,6 @@
 #include "apps/himeno/benchmark.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <coracle/coracle.hpp>
 
 #include <CLI/CLI.hpp>
@@ -131,19 +130,12 @@ namespace {
 
 constexpr std::size_t kRehearsalIterations = 3;
 
-// Says early what would otherwise end in the kernel's out-of-memory killer.
-void check_memory(const Rank& self, const Options& options) {
+void check_grid_fits(const Rank& self, const Options& options) {
   const double arrays = (options.gpu ? 1 : 14) + (options.verify ? 14 : 0);
   const double share = self.placement() == Placement::sim ? 1 : 1.0 / self.nodes();
-  const double needed = arrays * sizeof(float) * static_cast<double>(product(options.size)) * share;
-  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed <= 0.9 * there) return;
-  throw Error(
-      Errc::bad_input,
-      fmt::format("a grid of {} needs {:.1f} GiB{}, and this machine has {:.1f}; take a smaller --size, or more "
-                  "machines",
-                  to_text(options.size), needed * 0x1p-30, options.verify ? " with its verification" : "",
-                  there * 0x1p-30));
+  check_memory(arrays * sizeof(float) * static_cast<double>(product(options.size)) * share,
+               fmt::format("a grid of {} needs", to_text(options.size)), "--size",
+               options.verify ? " with its verification" : "");
 }
 
 void check_ranks(const Rank& self, const Options& options) {
@@ -188,7 +180,7 @@ void check_gpu(const Rank& self, const Options& options, const GpuChoice& gpu) {
 
 /// At rank 0: all that can be wrong before anything is computed. Gives the ranks' arrangement.
 Triple check(const Rank& self, const Options& options, const GpuChoice& gpu) {
-  check_memory(self, options);
+  check_grid_fits(self, options);
   check_ranks(self, options);
   check_gpu(self, options, gpu);
   if (self.placement() == Placement::sim && !options.iterations)
@@ -235,9 +227,7 @@ Task<> verify(Rank& self, Solver& solver, const Options& options, const std::vec
   if (self.id() != 0) co_return;
   const SerialRun serial = run_serially(options.size, history.size());
   const std::string apart = difference(serial, history, pressure, options.size);
-  if (apart.empty()) co_return;
-  throw Error(std::make_error_code(std::errc::state_not_recoverable),
-              apart + ": a mistake in himeno or below; compare with one rank, and with another --place, to see where");
+  if (!apart.empty()) throw_mistake("himeno", apart);
 }
 
 /// Collective.

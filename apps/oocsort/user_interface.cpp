@@ -102,7 +102,7 @@ std::string to_text(const Report& report) {
                       rate(report.bytes(), report.making_s) * 1e-6, report.runs);
   text += fmt::format("  merging  {:>8.2f} s  {:>8.1f} MB/s  pages of {} bytes: {} written, {} read, {} from peers\n",
                       report.merging_s, rate(report.bytes(), report.merging_s) * 1e-6, report.page_bytes,
-                      report.ssd_writes, report.ssd_reads, report.from_peers);
+                      report.pages.ssd_writes, report.pages.ssd_reads, report.pages.from_peers);
   if (report.verifying_s)
     text += fmt::format("  verified {:>8.2f} s  in order, and the records of the input (checksum {:016x})\n",
                         *report.verifying_s, report.checksum);
@@ -118,7 +118,8 @@ std::string to_json(const Report& report) {
   object["merging_s"] = report.merging_s;
   object["total_s"] = report.total_s();
   object["bytes_per_s"] = rate(report.bytes(), report.total_s());
-  object["pages"] = {{"written", report.ssd_writes}, {"read", report.ssd_reads}, {"from_peers", report.from_peers}};
+  object["pages"] = {
+      {"written", report.pages.ssd_writes}, {"read", report.pages.ssd_reads}, {"from_peers", report.pages.from_peers}};
   if (report.verifying_s)
     object["verified"] = {{"seconds", *report.verifying_s}, {"checksum", fmt::format("{:016x}", report.checksum)}};
   return object.dump(2) + "\n";

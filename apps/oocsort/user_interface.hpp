@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include <coracle/coracle.hpp>
 #include "apps/oocsort/record.hpp"
 
 namespace coracle::oocsort {
@@ -42,9 +43,7 @@ struct Report {
   double merging_s = 0;
   std::optional<double> verifying_s{};  ///< When it was verified.
   std::uint64_t checksum = 0;           ///< Of the records, if verified.
-  std::uint64_t ssd_reads = 0;          ///< Pages of the segment.
-  std::uint64_t ssd_writes = 0;
-  std::uint64_t from_peers = 0;
+  PagedCounts pages{};                  ///< Of the segment.
 
   double bytes() const noexcept { return static_cast<double>(records) * static_cast<double>(record_bytes); }
   double total_s() const noexcept { return making_s + merging_s; }
