@@ -25,6 +25,7 @@
 #include "apps/common/command_line.hpp"
 #include "apps/coracle/machine.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"
@@ -41,20 +42,16 @@ inline constexpr const char* kAsRank = "--as-rank";
 class ReportFile {
  public:
   ReportFile() : fd_(::memfd_create("coracle-bench", MFD_CLOEXEC)) {
-    if (fd_ < 0) throw_errno(errno, "can't make a place for the report of a benchmark (memfd_create)");
+    if (!fd_) throw_errno(errno, "can't make a place for the report of a benchmark (memfd_create)");
   }
-  ~ReportFile() { ::close(fd_); }
-  ReportFile(const ReportFile&) = delete;
-  ReportFile& operator=(const ReportFile&) = delete;
-
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_); }
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()); }
   Report read() const {
     std::ifstream file(path());
     return Report::from_json(nlohmann::json::parse(file));
   }
 
  private:
-  int fd_;
+  FileDescriptor fd_;
 };
 
 /// Where the launcher does not: it pins processes, and more than one.

@@ -23,6 +23,7 @@
 #include "apps/bench/benchmark.hpp"
 #include "apps/common/command_line.hpp"
 #include "collectives/broadcast/broadcast_schedule.hpp"
+#include "collectives/choice/model.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/team/choices.hpp"
@@ -38,41 +39,31 @@ std::uint64_t delay_of(const std::string& word) {
   return static_cast<std::uint64_t>(delay->count());
 }
 
-template <class Value>
-using Names = std::initializer_list<std::pair<Value, const char*>>;
-
-constexpr Names<BroadcastMethod> kMethods = {{BroadcastMethod::automatic, "auto"},
-                                             {BroadcastMethod::plain, "plain"},
-                                             {BroadcastMethod::pipelined, "pipelined"},
-                                             {BroadcastMethod::competitive, "competitive"}};
-constexpr Names<BroadcastTree> kTrees = {{BroadcastTree::automatic, "auto"},
-                                         {BroadcastTree::binomial, "binomial"},
-                                         {BroadcastTree::recursive_doubling, "recursive_doubling"},
-                                         {BroadcastTree::ring, "ring"}};
-
-template <class Value>
-const char* name_in(const Names<Value>& names, Value value) noexcept {
-  for (const auto& [each, name] : names)
-    if (each == value) return name;
-  return "?";
+/// As the options and the report have it: "auto" for what the library chooses.
+template <class Choice>
+std::string word_of(Choice choice) {
+  return choice == Choice::automatic ? "auto" : std::string(name_of(choice));
 }
 
-template <class Value>
-Value named(const char* option, const std::string& word, const Names<Value>& all) {
+/// `all`: what `word` may name.
+template <class Choice>
+Choice named(const char* option, const std::string& word, std::initializer_list<Choice> all) {
   std::string names;
-  for (const auto& [value, name] : all) {
-    if (word == name) return value;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  for (const Choice choice : all) {
+    if (word == word_of(choice)) return choice;
+    names += (names.empty() ? "" : ", ") + word_of(choice);
   }
   wrong(fmt::format("{} {}: there are {}", option, word, names));
 }
 
-const char* to_string(BroadcastMethod method) noexcept {
-  return name_in(kMethods, method);
+BroadcastMethod method_of(const std::string& word) {
+  using enum BroadcastMethod;
+  return named("--methods", word, {automatic, plain, pipelined, competitive});
 }
 
-const char* to_string(BroadcastTree tree) noexcept {
-  return name_in(kTrees, tree);
+BroadcastTree tree_of(const std::string& word) {
+  using enum BroadcastTree;
+  return named("--trees", word, {automatic, binomial, recursive_doubling, ring});
 }
 
 class ArrivalOptions {
@@ -122,8 +113,8 @@ class ArrivalOptions {
     iterations = static_cast<std::uint64_t>(iterations_);
     for (const std::string& word : delay_words_) delays_ns.push_back(delay_of(word));
     std::sort(delays_ns.begin(), delays_ns.end());  // K = 0 is what the others stand beside
-    for (const std::string& word : method_words_) methods.push_back(named("--methods", word, kMethods));
-    for (const std::string& word : tree_words_) trees.push_back(named("--trees", word, kTrees));
+    for (const std::string& word : method_words_) methods.push_back(method_of(word));
+    for (const std::string& word : tree_words_) trees.push_back(tree_of(word));
   }
 
  private:
@@ -150,7 +141,7 @@ struct Case {
 
   std::string name() const {
     const char* unit = delay_ns == 0 ? "" : " us";
-    return fmt::format("{}, {}, {}, K = {:g}{}", to_string(method), to_string(tree), size_text(bytes),
+    return fmt::format("{}, {}, {}, K = {:g}{}", word_of(method), word_of(tree), size_text(bytes),
                        static_cast<double>(delay_ns) / 1e3, unit);
   }
 };
@@ -175,7 +166,7 @@ std::uint64_t iterations_of(const Bench& bench, const ArrivalOptions& options) {
   return bench.self.placement() == Placement::sim ? 50 : 200;
 }
 
-double now_ns(Rank& self) {
+double loop_ns(Rank& self) {
   return static_cast<double>(self.loop().exact_now_ns());
 }
 
@@ -205,11 +196,11 @@ Task<ArrivalSamples> measure_case(Bench& bench, const ArrivalOptions& options, C
     const double late = options.arrivals.delay(self.id(), i) * static_cast<double>(what.delay_ns);
     if (self.id() == kRoot) stamp(data, i);
     co_await self.world().barrier();
-    const double released = now_ns(self);
+    const double released = loop_ns(self);
     co_await self.busy_for(std::chrono::nanoseconds(static_cast<std::int64_t>(late)));
-    const double begun = now_ns(self);
+    const double begun = loop_ns(self);
     co_await self.world().broadcast(data, kRoot, choice);
-    const double ended = now_ns(self);
+    const double ended = loop_ns(self);
     check_stamp(data, i, what);
     if (i < warm_ups) continue;
     samples.released.push_back(released);
@@ -344,10 +335,10 @@ class ArrivalReport {
     return traits.latency_ns + static_cast<double>(bytes) / traits.bandwidth_bytes_per_ns;
   }
   nlohmann::json details(const Case& what, const ArrivalSummary& summary) const {
-    return {{"method", to_string(what.method)}, {"tree", to_string(what.tree)},    {"bytes", what.bytes},
-            {"delay_ns", what.delay_ns},        {"arrival", arrivals_.source()},   {"ranks", bench_.self.size()},
-            {"nodes", bench_.self.nodes()},     {"iterations", iterations_},       {"slowest_ns", summary.slowest},
-            {"mean_ns", summary.mean},          {"complete_ns", summary.complete}, {"reach_ns", summary.reach}};
+    return {{"method", word_of(what.method)}, {"tree", word_of(what.tree)},      {"bytes", what.bytes},
+            {"delay_ns", what.delay_ns},      {"arrival", arrivals_.source()},   {"ranks", bench_.self.size()},
+            {"nodes", bench_.self.nodes()},   {"iterations", iterations_},       {"slowest_ns", summary.slowest},
+            {"mean_ns", summary.mean},        {"complete_ns", summary.complete}, {"reach_ns", summary.reach}};
   }
 
   Bench& bench_;

@@ -2,16 +2,13 @@
 #include <fmt/format.h>
 
 #include "apps/bench/benchmark.hpp"
+#include "apps/bench/measure/batches.hpp"
 #include "apps/bench/measure/raw.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 
 namespace coracle::internals::bench {
 namespace {
-
-Task<> barriers(Rank& self, std::uint64_t count) {
-  for (; count != 0; --count) co_await self.world().barrier();
-}
 
 Task<> bench_barrier(Bench& bench) {
   Rank& self = bench.self;
@@ -21,10 +18,9 @@ Task<> bench_barrier(Bench& bench) {
   if (raw == nullptr) throw Error(Errc::unsupported, "the limit of this benchmark needs ranks that share memory");
   const bool enough_cores = self.core().region().shape().idle.spins > 0;
   Comparison comparison(bench, fmt::format("Barrier, placement {}", to_string(self.placement())));
-  comparison.add(fmt::format("{} ranks", self.size()), [&self](std::uint64_t count) { return barriers(self, count); });
-  comparison.add_limit(enough_cores ? "one counter, spinning" : "one counter, sched_yield", [&](std::uint64_t count) {
-    for (; count != 0; --count) raw->wait(self.size(), enough_cores ? 100'000 : 0);
-  });
+  comparison.add(fmt::format("{} ranks", self.size()), repeated([&self] { return self.world().barrier(); }));
+  comparison.add_limit(enough_cores ? "one counter, spinning" : "one counter, sched_yield",
+                       plainly([&] { raw->wait(self.size(), enough_cores ? 100'000 : 0); }));
   co_await comparison.run();
 }
 

@@ -49,7 +49,7 @@ Ways all_choices(Rank& self, std::size_t bytes) {
   return choices;
 }
 
-Task<> repeat(Team& team, std::span<double> values, BroadcastChoice choice, std::uint64_t count) {
+Task<> broadcast_often(Team& team, std::span<double> values, BroadcastChoice choice, std::uint64_t count) {
   for (; count != 0; --count) co_await team.broadcast(values, 0, choice);
   co_await team.barrier();
 }
@@ -61,7 +61,7 @@ Task<std::vector<Figure>> measure(Rank& self, std::span<double> values, const Wa
   std::vector<std::size_t> contenders;
   for (const BroadcastChoice& choice : choices)
     contenders.push_back(contest.add(
-        [&self, values, choice](std::uint64_t count) { return repeat(self.world(), values, choice, count); }));
+        [&self, values, choice](std::uint64_t count) { return broadcast_often(self.world(), values, choice, count); }));
   co_await contest.run();
   std::vector<Figure> figures;
   if (self.id() == 0)
@@ -171,10 +171,6 @@ constexpr Collective kCollectives[] = {
 
 constexpr std::uint64_t kCollectiveSizes[] = {8, 64, 1024, 4096, 16384, 65536, 262144, 1048576};
 
-Task<> repeat(const Collective& collective, Subject& subject, Algorithm algorithm, std::uint64_t count) {
-  for (; count != 0; --count) co_await collective.run(subject, algorithm);
-}
-
 /// One of the ways of a collective between nodes.
 struct CollWay {
   Algorithm algorithm;
@@ -236,7 +232,7 @@ class CollSweep {
   }
 
   Task<> batch(const Collective& collective, Algorithm algorithm, std::uint64_t count) {
-    co_await repeat(collective, subject_, algorithm, count);
+    for (; count != 0; --count) co_await collective.run(subject_, algorithm);
     co_await self_.world().barrier();
   }
 

@@ -96,10 +96,6 @@ Task<> hand_over(Rank& self, Slab<Signal>& own, Remote<Signal> theirs, std::uint
   }
 }
 
-Task<> raise_often(Rank& self, Remote<Signal> signal, std::uint64_t count) {
-  for (; count != 0; --count) co_await self.raise(signal);
-}
-
 /// Ranks of one node.
 class TuneInside {
  public:
@@ -143,44 +139,31 @@ class TuneInside {
     const auto raw = contest.add_plain([this](std::uint64_t count) {
       if (id() < 2) raw_ping_pong(*raw_, id() == 0, nullptr, nullptr, 0, count);
     });
-    const auto flag = contest.add(
-        [this](std::uint64_t count) { return id() == 0 ? raise_often(self_, partner_ + 1, count) : rest(); });
-    const auto own = contest.add(
-        [this](std::uint64_t count) { return id() == 0 ? raise_often(self_, signals_.remote() + 1, count) : rest(); });
+    const auto raising = [&](Remote<Signal> signal) {
+      return contest.add(repeated([=, this] { return self_.raise(signal); }, id() == 0));
+    };
+    const std::size_t flag = raising(partner_ + 1);
+    const std::size_t own = raising(signals_.remote() + 1);
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    bench_.report.add(title("What a word costs"),
-                      {kTuneLatency, "ns", scaled(contest.figure(there_and_back), 0.5), "a cache line changes hands",
-                       scaled(contest.figure(raw), 0.5), 0, std::nullopt});
-    bench_.report.add(title("What a word costs"), {kTuneFlag, "ns", contest.figure(flag), "in its own memory",
-                                                   contest.figure(own), 0, std::nullopt});
+    const std::string words = title("What a word costs");
+    bench_.report.add(words, contest.row(kTuneLatency, there_and_back, "a cache line changes hands", raw, 0, 0.5));
+    bench_.report.add(words, contest.row(kTuneFlag, flag, "in its own memory", own));
   }
 
   Task<> copies() {
     Contest contest(self_, bench_.plan);
-    const auto copy = [this](std::uint64_t count, const std::byte* source) {
-      for (; count != 0; --count) {
-        std::memcpy(own_.data(), source, kCopyBytes);
-        fence_compiler();
-      }
+    const auto copying = [&](const std::byte* source, bool active) {
+      return contest.add_plain(plainly([=, this] { std::memcpy(own_.data(), source, kCopyBytes); }, active));
     };
-    const auto alone = contest.add_plain([=, this](std::uint64_t count) {
-      if (id() == 0) copy(count, source_);
-    });
-    const auto all = contest.add_plain([=, this](std::uint64_t count) {
-      if (id() != last()) copy(count, source_);
-    });
-    const auto limit = contest.add_plain([=, this](std::uint64_t count) {
-      if (id() == 0) copy(count, data_.data());
-    });
+    const std::size_t alone = copying(source_, id() == 0);
+    const std::size_t all = copying(source_, id() != last());
+    const std::size_t limit = copying(data_.data(), id() == 0);
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
-    bench_.report.add(title("Copies of 1 MiB out of one rank's memory"),
-                      {kTuneCopy, "ns", contest.figure(alone), "memcpy within a rank", contest.figure(limit),
-                       kCopyBytes, std::nullopt});
-    bench_.report.add(
-        title("Copies of 1 MiB out of one rank's memory"),
-        {kTuneCopyByAll, "ns", contest.figure(all), "by one rank", contest.figure(alone), kCopyBytes, std::nullopt});
+    const std::string copies = title("Copies of 1 MiB out of one rank's memory");
+    bench_.report.add(copies, contest.row(kTuneCopy, alone, "memcpy within a rank", limit, kCopyBytes));
+    bench_.report.add(copies, contest.row(kTuneCopyByAll, all, "by one rank", alone, kCopyBytes));
   }
 
   Bench& bench_;
@@ -219,20 +202,20 @@ class TuneBetween {
     const auto there_and_back = contest.add([this](std::uint64_t count) {
       return takes_part() ? hand_over(self_, signals_, partner_, seen_, pair_.asks(), count) : rest();
     });
-    const auto trips = contest.add_plain([this](std::uint64_t count) {
-      pair_.round_trips(data_.local().first(8), place_.local().first(8), count, Wait::spinning);
-    });
+    const auto trips =
+        contest.add_plain(pair_.round_trips(data_.local().first(8), place_.local().first(8), Wait::spinning));
     const auto [gap, small] = add_stream(contest, 8);
     const auto [bulk, large] = add_stream(contest, kCopyBytes);
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
     const std::string title = pair_.title(fmt::format("What messages cost, {} ranks", self_.size()));
-    bench_.report.add(title, {kTuneLatency, "ns", scaled(contest.figure(there_and_back), 0.5), kSpinningName,
-                              scaled(contest.figure(trips), 0.5), 0, std::nullopt});
-    bench_.report.add(title, {kTuneGap, "ns", contest.figure(gap), "sockets: a stream, a write each",
-                              contest.figure(small), 0, std::nullopt});
-    bench_.report.add(title, {kTuneBulk, "ns", contest.figure(bulk), "sockets: a stream, a write each",
-                              contest.figure(large), kCopyBytes, std::nullopt});
+    const auto add = [&](const char* name, std::size_t ours, const char* limit_name, std::size_t limit,
+                         std::uint64_t bytes, double factor) {
+      bench_.report.add(title, contest.row(name, ours, limit_name, limit, bytes, factor));
+    };
+    add(kTuneLatency, there_and_back, kSpinningName, trips, 0, 0.5);
+    add(kTuneGap, gap, "sockets: a stream, a write each", small, 0, 1);
+    add(kTuneBulk, bulk, "sockets: a stream, a write each", large, kCopyBytes, 1);
   }
 
  private:
@@ -240,12 +223,10 @@ class TuneBetween {
 
   /// Puts, many under way; and a stream of sockets.
   std::pair<std::size_t, std::size_t> add_stream(Contest& contest, std::size_t bytes) {
-    const std::size_t ours = contest.add([=, this](std::uint64_t count) {
-      return pair_.asks() ? puts_at_once(self_, data_.local().first(bytes), theirs_, count, kWindow) : rest();
-    });
-    const std::size_t limit = contest.add_plain([=, this](std::uint64_t count) {
-      pair_.stream(data_.local().first(bytes), place_.local().first(bytes), true, count, Wait::sleeping);
-    });
+    const std::span<std::byte> data = data_.local().first(bytes);
+    const std::size_t ours = contest.add(repeated_at_once(
+        self_, [=, this] { self_.put_nbi(data, theirs_); }, kWindow, pair_.asks()));
+    const std::size_t limit = contest.add_plain(pair_.stream(data, place_.local().first(bytes), true, Wait::sleeping));
     return {ours, limit};
   }
 

@@ -8,6 +8,7 @@
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/ddt/ddt_patterns.hpp"
+#include "apps/bench/measure/batches.hpp"
 #include "runtime/layout/layout.hpp"
 
 namespace coracle::internals::bench {
@@ -32,16 +33,6 @@ struct Figures {
   Figure pack, pack_by_hand, unpack, unpack_by_hand, copy, both, memcpy;
 };
 
-template <class Work>
-Contest::PlainBatch repeat(Work work) {
-  return [work](std::uint64_t count) {
-    for (; count != 0; --count) {
-      work();
-      fence_compiler();
-    }
-  };
-}
-
 /// Two ways in alternation, and none else: a third one would leave the caches of the first cold.
 Task<std::pair<Figure, Figure>> contest_of(Bench& bench, Contest::PlainBatch first, Contest::PlainBatch second) {
   Contest contest(bench.self, bench.plan);
@@ -56,16 +47,16 @@ Task<Figures> measure(Bench& bench, const DdtPattern& pattern) {
   Memory memory(pattern);
   const ScatteredSource source{memory.source.data(), pattern.send.layout, pattern.send.count};
   const ScatteredTarget target{memory.target.data(), pattern.receive.layout, pattern.receive.count};
-  const auto packing = repeat([&] { pack(source, 0, memory.packed); });
-  const auto packing_by_hand = repeat([&] { pattern.pack_by_hand(memory.source.data(), memory.packed.data()); });
-  const auto unpacking = repeat([&] { unpack(memory.packed, 0, target); });
-  const auto unpacking_by_hand = repeat([&] { pattern.unpack_by_hand(memory.packed.data(), memory.target.data()); });
-  const auto copying = repeat([&] { copy(target, source, 0, pattern.bytes); });
-  const auto both = repeat([&] {
+  const auto packing = plainly([&] { pack(source, 0, memory.packed); });
+  const auto packing_by_hand = plainly([&] { pattern.pack_by_hand(memory.source.data(), memory.packed.data()); });
+  const auto unpacking = plainly([&] { unpack(memory.packed, 0, target); });
+  const auto unpacking_by_hand = plainly([&] { pattern.unpack_by_hand(memory.packed.data(), memory.target.data()); });
+  const auto copying = plainly([&] { copy(target, source, 0, pattern.bytes); });
+  const auto both = plainly([&] {
     pack(source, 0, memory.packed);
     unpack(memory.packed, 0, target);
   });
-  const auto plain = repeat([&] { std::memcpy(memory.copied.data(), memory.packed.data(), pattern.bytes); });
+  const auto plain = plainly([&] { std::memcpy(memory.copied.data(), memory.packed.data(), pattern.bytes); });
   const std::pair packs = co_await contest_of(bench, packing, packing_by_hand);
   const std::pair unpacks = co_await contest_of(bench, unpacking, unpacking_by_hand);
   const std::pair copies = co_await contest_of(bench, copying, both);

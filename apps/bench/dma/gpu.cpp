@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "apps/bench/benchmark.hpp"
-#include "apps/bench/measure/contest.hpp"
+#include "apps/bench/measure/batches.hpp"
 #include "runtime/core/error.hpp"
 #include "transports/cuda/failure.hpp"
 
@@ -20,28 +20,12 @@ using tca::Descriptor;
 
 constexpr int kLearningCopies = 24;  // more than any pattern needs
 
-Task<> copies(CopyEngine& engine, Descriptor what, std::uint64_t count) {
-  for (; count != 0; --count) co_await engine.copy(what);
-}
-
-Task<> starts(CopyEngine& engine, tca::TableId table, std::uint64_t count) {
-  for (; count != 0; --count) co_await engine.start(table);
-}
-
 Contest::Batch copies_of(CopyEngine& engine, const Descriptor& what) {
-  return [&engine, what](std::uint64_t count) { return copies(engine, what, count); };
+  return repeated([&engine, what] { return engine.copy(what); });
 }
 
 Contest::PlainBatch plain_copies(GpuGround& ground, GpuRoute route, std::uint64_t bytes) {
-  return [&ground, route, bytes](std::uint64_t count) {
-    for (; count != 0; --count) ground.copy_plainly(route, bytes);
-  };
-}
-
-Contest::PlainBatch asking_copies(GpuGround& ground, GpuRoute route, std::uint64_t bytes) {
-  return [&ground, route, bytes](std::uint64_t count) {
-    for (; count != 0; --count) ground.copy_asking(route, bytes);
-  };
+  return plainly([&ground, route, bytes] { ground.copy_plainly(route, bytes); });
 }
 
 const char* word_of(GpuRoute route) noexcept {
@@ -74,7 +58,7 @@ Task<std::uint64_t> verified(GpuGround& ground, GpuRoute route, std::size_t engi
 
 /// Every engine copies `what` until it has learned how to split it.
 Task<> learn(GpuGround& ground, Descriptor what) {
-  for (std::size_t i = 0; i < ground.engines(); ++i) co_await copies(ground.engine(i), what, kLearningCopies);
+  for (std::size_t i = 0; i < ground.engines(); ++i) co_await copies_of(ground.engine(i), what)(kLearningCopies);
 }
 
 Task<> measure_bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
@@ -103,11 +87,11 @@ Task<> measure_bandwidth(GpuGround& ground, GpuRoute route, std::uint64_t bytes,
 
 Task<> measure_latency(GpuGround& ground, GpuRoute route, std::uint64_t bytes, Report& report) {
   const Descriptor what{ground.source(route), ground.target(route), bytes};
-  co_await copies(ground.engine(0), what, kLearningCopies);
+  co_await copies_of(ground.engine(0), what)(kLearningCopies);
   Contest contest(ground.plan().plan);
   const std::size_t own = contest.add(copies_of(ground.engine(0), what));
   const std::size_t plain = contest.add_plain(plain_copies(ground, route, bytes));
-  const std::size_t asking = contest.add_plain(asking_copies(ground, route, bytes));
+  const std::size_t asking = contest.add_plain(plainly([&] { ground.copy_asking(route, bytes); }));
   co_await contest.run();
   const auto size = static_cast<double>(bytes);
   Row row{size_text(bytes),
@@ -169,7 +153,7 @@ Task<std::unique_ptr<LoadedTable>> ready_table(CopyEngine& engine, tca::Chain ch
   std::unique_ptr<LoadedTable> table;
   try {
     table = std::make_unique<LoadedTable>(engine, chain, way);
-    co_await starts(engine, table->id(), 4);
+    for (int times = 0; times < 4; ++times) co_await engine.start(table->id());
   } catch (const Error& error) {
     if (way == TableWay::automatic) throw;  // what load() chooses by itself must work
     refusal = error.what();
@@ -196,9 +180,9 @@ Task<> measure_chains(GpuGround& ground, GpuRoute route, std::size_t count, std:
       continue;
     }
     ground.poison(route, reach);
-    co_await starts(engine, table->id(), 1);
+    co_await engine.start(table->id());
     ground.verify(route, chain, reach, fmt::format("{}, {}", row.name, to_string(way)));
-    contest.add([&engine, id = table->id()](std::uint64_t times) { return starts(engine, id, times); });
+    contest.add(repeated([&engine, id = table->id()] { return engine.start(id); }));
     tables.push_back(std::move(table));
   }
   const std::size_t plain = contest.add_plain(plain_copies(ground, route, count * block));

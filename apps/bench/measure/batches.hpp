@@ -1,10 +1,11 @@
-// Batches of operations that several benchmarks time: each awaited before the next, or many at once.
+// Batches of what benchmarks time: an operation that is awaited before the next one begins, operations of which many
+// are under way, and plain code.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
+#include <type_traits>
+#include <utility>
 
 #include "apps/bench/measure/contest.hpp"
 #include "runtime/rank/rank.hpp"
@@ -15,68 +16,51 @@ inline Task<> rest() {
   co_return;
 }
 
-inline Task<> puts(Rank& self, std::span<const std::byte> source, Remote<std::byte> target, std::uint64_t count) {
+/// Awaits what `operation()` gives, `count` times.
+template <class Operation>
+Task<> repeat(Operation operation, std::uint64_t count) {
   for (; count != 0; --count) {
-    co_await self.put(source, target);
-    fence_compiler();
+    if constexpr (std::is_void_v<decltype(operation().await_resume())>) {
+      co_await operation();
+      fence_compiler();
+    } else {
+      const auto value = co_await operation();
+      static_cast<void>(opaque(value));
+    }
   }
 }
 
-inline Task<> gets(Rank& self, Remote<std::byte> source, std::span<std::byte> target, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self.get(source, target);
-    fence_compiler();
-  }
+/// The same as a batch. Ranks that are not `active` rest.
+template <class Operation>
+Contest::Batch repeated(Operation operation, bool active = true) {
+  return [operation, active](std::uint64_t count) { return active ? repeat(operation, count) : rest(); };
 }
 
-inline Task<> put_values(Rank& self, Remote<std::uint64_t> target, std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self.put_value(count, target);
-    fence_compiler();
-  }
+/// `start()` begins an operation that nbi_done() awaits; `window` of them are under way at a time.
+template <class Start>
+Contest::Batch repeated_at_once(Rank& self, Start start, std::uint64_t window, bool active = true) {
+  const auto body = [](Rank& rank, Start begin, std::uint64_t at_once, std::uint64_t count) -> Task<> {
+    while (count != 0) {
+      const std::uint64_t now = std::min(count, at_once);
+      for (std::uint64_t i = 0; i < now; ++i) begin();
+      co_await rank.nbi_done();
+      count -= now;
+    }
+  };
+  return [&self, start, window, active, body](std::uint64_t count) {
+    return active ? body(self, start, window, count) : rest();
+  };
 }
 
-inline Task<> get_values(Rank& self, Remote<std::uint64_t> source, std::uint64_t count) {
-  for (; count != 0; --count) {
-    const std::uint64_t value = co_await self.get_value(source);
-    static_cast<void>(opaque(value));
-  }
-}
-
-/// As puts, but `window` are under way at a time.
-inline Task<> puts_at_once(Rank& self, std::span<const std::byte> source, Remote<std::byte> target, std::uint64_t count,
-                           std::uint64_t window) {
-  while (count != 0) {
-    const std::uint64_t now = std::min(count, window);
-    for (std::uint64_t i = 0; i < now; ++i) self.put_nbi(source, target);
-    co_await self.nbi_done();
-    count -= now;
-  }
-}
-
-inline Task<> gets_at_once(Rank& self, Remote<std::byte> source, std::span<std::byte> target, std::uint64_t count,
-                           std::uint64_t window) {
-  while (count != 0) {
-    const std::uint64_t now = std::min(count, window);
-    for (std::uint64_t i = 0; i < now; ++i) self.get_nbi(source, target);
-    co_await self.nbi_done();
-    count -= now;
-  }
-}
-
-inline Task<> additions(Rank& self, Remote<std::uint64_t> place, std::uint64_t count) {
-  for (; count != 0; --count) {
-    const std::uint64_t old = co_await self.fetch_add(place, 1);
-    static_cast<void>(opaque(old));
-  }
-}
-
-/// Each succeeds when nobody else is at it: expects what it has found the last time.
-inline Task<> swaps(Rank& self, Remote<std::uint64_t> place, std::uint64_t count) {
-  for (std::uint64_t expected = 0; count != 0; --count) {
-    const std::uint64_t old = co_await self.compare_swap(place, expected, expected + 1);
-    expected = old == expected ? expected + 1 : old;
-  }
+/// A batch of plain code.
+template <class Work>
+Contest::PlainBatch plainly(Work work, bool active = true) {
+  return [work = std::move(work), active](std::uint64_t count) mutable {
+    for (; active && count != 0; --count) {
+      work();
+      fence_compiler();
+    }
+  };
 }
 
 }  // namespace coracle::internals::bench

@@ -7,9 +7,9 @@
 #include <new>
 #include <utility>
 
-#include "apps/bench/measure/node_bench.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/frame_pool.hpp"
+#include "runtime/core/timer.hpp"
 
 namespace coracle::internals::bench {
 namespace {
@@ -33,6 +33,10 @@ static void* counted(std::size_t bytes) {
 double now_ns() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+Task<> let_go_of_output() {
+  co_await sleep_for(std::chrono::milliseconds(1));
 }
 
 std::size_t Contest::add(Batch batch) {

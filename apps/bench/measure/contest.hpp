@@ -18,6 +18,9 @@ std::uint64_t allocation_count() noexcept;
 /// Of CLOCK_MONOTONIC, which all processes of a machine share.
 double now_ns();
 
+/// Before a rank blocks: the last messages of a collective leave it in the loop's turns that follow.
+Task<> let_go_of_output();
+
 /// How much is measured.
 struct Plan {
   int batches = 20;

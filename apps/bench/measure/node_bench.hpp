@@ -2,22 +2,16 @@
 // between two nodes without the library: the limits.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-#include "apps/bench/measure/report.hpp"
-#include "runtime/job/job.hpp"
+#include "apps/bench/measure/contest.hpp"
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/rank/transport.hpp"
 
 namespace coracle::internals::bench {
-
-/// Before a rank blocks: the last messages of a collective leave it in the loop's turns that follow.
-Task<> let_go_of_output();
 
 /// One connection between rank 0 and its partner on another node, at the address that the job itself uses. All calls
 /// but meet() block the rank, whose peer must make the matching call. Throws Error when the connection fails.
@@ -31,9 +25,6 @@ class PlainSockets {
   static constexpr std::size_t kWriteBytesMax = std::size_t{1} << 20;
 
   PlainSockets(Rank& self, std::uint32_t partner) noexcept : self_(self), partner_(partner) {}
-  ~PlainSockets();
-  PlainSockets(const PlainSockets&) = delete;
-  PlainSockets& operator=(const PlainSockets&) = delete;
 
   /// Collective over all ranks; others than the two only take part in the agreement.
   Task<> meet();
@@ -53,7 +44,7 @@ class PlainSockets {
 
   Rank& self_;
   std::uint32_t partner_;
-  int fd_ = -1;
+  FileDescriptor socket_;
 };
 
 constexpr const char* kSleepingName = "sockets ping-pong, blocking";
@@ -62,8 +53,7 @@ constexpr const char* kSpinningName = "sockets ping-pong, spinning";
 /// Rank 0 and the first rank of the second node; any others rest.
 class NodePair {
  public:
-  explicit NodePair(Rank& self)
-      : self_(self), partner_(self.core().region().first_rank_of(1)), sockets_(self, partner_) {}
+  explicit NodePair(Rank& self);
 
   bool asks() const noexcept { return self_.id() == 0; }
   bool serves() const noexcept { return self_.id() == partner_; }
@@ -72,33 +62,15 @@ class NodePair {
   std::uint32_t partner() const noexcept { return partner_; }
   PlainSockets& sockets() noexcept { return sockets_; }
 
-  /// Each side's part of `count` times `out` from rank 0 to its partner, and `in` back.
-  void round_trips(std::span<std::byte> out, std::span<std::byte> in, std::uint64_t count,
-                   PlainSockets::Wait wait) const {
-    if (asks())
-      sockets_.ask(out, in, count, wait);
-    else if (serves())
-      sockets_.answer(out, in, count, wait);
-  }
-
-  /// Each side's part of a stream of `count` times `data`, from rank 0 to its partner or (`forth` is false) back, which
-  /// lands in `place`.
-  void stream(std::span<const std::byte> data, std::span<std::byte> place, bool forth, std::uint64_t count,
-              PlainSockets::Wait wait) const {
-    if (!asks() && !serves()) return;
-    if (asks() == forth)
-      sockets_.stream(data, count, wait);
-    else
-      sockets_.receive(place, count, wait);
-  }
+  // Batches of each side's part.
+  /// `out` from rank 0 to its partner, and `in` back.
+  Contest::PlainBatch round_trips(std::span<std::byte> out, std::span<std::byte> in, PlainSockets::Wait wait) const;
+  /// `data` from rank 0 to its partner or (`forth` is false) back, again and again; it lands in `place`.
+  Contest::PlainBatch stream(std::span<const std::byte> data, std::span<std::byte> place, bool forth,
+                             PlainSockets::Wait wait) const;
 
   /// `what`, with the transport and placement.
-  std::string title(const std::string& what) const {
-    const std::string transport = self_.core().transport_to(peer()).name();
-    const char* warning = transport == "verbs" ? " (of an emulated device no speed means anything)" : "";
-    return fmt::format("{}; between nodes by {}, placement {}{}", what, transport, to_string(self_.placement()),
-                       warning);
-  }
+  std::string title(const std::string& what) const;
 
  private:
   Rank& self_;

@@ -14,9 +14,12 @@ namespace {
 
 using Counter = std::uint64_t;
 
-void plain_additions(Counter& place, std::uint64_t count) {
-  for (; count != 0; --count)
-    static_cast<void>(opaque(std::atomic_ref<Counter>(place).fetch_add(1, std::memory_order_acq_rel)));
+/// Each succeeds when nobody else is at it: expects what it has found the last time.
+Task<> swaps(Rank& self, Remote<Counter> place, std::uint64_t count) {
+  for (Counter expected = 0; count != 0; --count) {
+    const Counter old = co_await self.compare_swap(place, expected, expected + 1);
+    expected = old == expected ? expected + 1 : old;
+  }
 }
 
 void plain_swaps(Counter& place, std::uint64_t count) {
@@ -36,20 +39,25 @@ struct Place {
   bool contended;
 };
 
+Task<> beside_instruction(Bench& bench, const char* name, const Place& place, Contest::Batch ours,
+                          Contest::PlainBatch plain) {
+  Comparison comparison(bench, fmt::format("Atomics of 8 bytes, placement {}", to_string(bench.self.placement())), 8);
+  comparison.add(fmt::format("{}, {}", name, place.name), std::move(ours));
+  comparison.add_limit("atomic instruction", std::move(plain));
+  co_await comparison.run();
+}
+
 Task<> bench_place(Bench& bench, Place place) {
   Rank& self = bench.self;
   const bool active = self.id() == 0 || place.contended;
-  const auto compare = [&](const char* name, auto ours, auto plain) -> Task<> {
-    Comparison comparison(bench, fmt::format("Atomics of 8 bytes, placement {}", to_string(self.placement())), 8);
-    comparison.add(fmt::format("{}, {}", name, place.name),
-                   [&](std::uint64_t count) { return active ? ours(self, place.remote, count) : rest(); });
-    comparison.add_limit("atomic instruction", [&](std::uint64_t count) {
-      if (active) plain(*place.address, count);
-    });
-    co_await comparison.run();
-  };
-  co_await compare("fetch_add", additions, plain_additions);
-  co_await compare("compare_swap", swaps, plain_swaps);
+  const std::atomic_ref<Counter> counter(*place.address);
+  co_await beside_instruction(
+      bench, "fetch_add", place, repeated([&] { return self.fetch_add(place.remote, 1); }, active),
+      plainly([=] { static_cast<void>(opaque(counter.fetch_add(1, std::memory_order_acq_rel))); }, active));
+  co_await beside_instruction(
+      bench, "compare_swap", place,
+      [&](std::uint64_t count) { return active ? swaps(self, place.remote, count) : rest(); },
+      [&](std::uint64_t count) { plain_swaps(*place.address, active ? count : 0); });
 }
 
 Task<> bench_atomics(Bench& bench) {
@@ -79,15 +87,13 @@ Task<> bench_node_atomics(Bench& bench) {
   const auto places = co_await self.world().gather_all(counter.remote());
   const Remote<Counter> place = places[pair.partner()];
   co_await pair.sockets().meet();
-  const auto round_trips = [&](std::uint64_t count, Wait wait) {
-    pair.round_trips(buffer.local().first(sizeof(Counter)), buffer.local().last(sizeof(Counter)), count, wait);
-  };
+  const std::span<std::byte> out = buffer.local().first(sizeof(Counter));
+  const std::span<std::byte> in = buffer.local().last(sizeof(Counter));
   Comparison comparison(bench, pair.title("Atomics of 8 bytes"), sizeof(Counter));
-  comparison.add("fetch_add",
-                 [&](std::uint64_t count) { return pair.asks() ? additions(self, place, count) : rest(); });
+  comparison.add("fetch_add", repeated([&] { return self.fetch_add(place, 1); }, pair.asks()));
   comparison.add("compare_swap", [&](std::uint64_t count) { return pair.asks() ? swaps(self, place, count) : rest(); });
-  comparison.add_limit(kSleepingName, [&](std::uint64_t count) { round_trips(count, Wait::sleeping); });
-  comparison.add_limit(kSpinningName, [&](std::uint64_t count) { round_trips(count, Wait::spinning); });
+  comparison.add_limit(kSleepingName, pair.round_trips(out, in, Wait::sleeping));
+  comparison.add_limit(kSpinningName, pair.round_trips(out, in, Wait::spinning));
   co_await comparison.run();
 }
 

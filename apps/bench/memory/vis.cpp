@@ -44,27 +44,6 @@ class Tiles {
                        self_.core().transport_to(partner_).name(), to_string(self_.placement()));
   }
 
-  Task<> strided(std::size_t block, std::uint64_t count) {
-    const auto near = static_cast<std::ptrdiff_t>(2 * block);
-    for (; count != 0; --count) {
-      if (puts_)
-        co_await self_.put_strided(here_.data(), theirs_, {kBlocks, block, 2 * near, near});
-      else
-        co_await self_.get_strided(theirs_, here_.data(), {kBlocks, block, near, 2 * near});
-    }
-  }
-  /// By layouts made before.
-  Task<> by_layouts(std::size_t block, std::uint64_t count) {
-    const Layout bytes = Layout::bytes(static_cast<std::int64_t>(block));
-    const Layout mine = bytes.vector(kBlocks, 1, 4);
-    const Layout theirs = bytes.vector(kBlocks, 1, 2);
-    for (; count != 0; --count) {
-      if (puts_)
-        co_await self_.put({here_.data(), mine}, theirs_, theirs);
-      else
-        co_await self_.get(theirs_, theirs, 1, {here_.data(), mine});
-    }
-  }
   Task<> one_by_one(std::size_t block, std::uint64_t count) {
     for (; count != 0; --count) {
       for (std::size_t i = 0; i < kBlocks; ++i) {
@@ -78,21 +57,34 @@ class Tiles {
       co_await self_.nbi_done();
     }
   }
-  Task<> contiguous(std::size_t block, std::uint64_t count) {
-    const auto mine = here_.local().first(kBlocks * block);
-    return puts_ ? puts(self_, mine, theirs_, count) : gets(self_, theirs_, mine, count);
-  }
-
   Task<> one_tile(std::size_t block) {
-    using Way = Task<> (Tiles::*)(std::size_t, std::uint64_t);
+    const auto near = static_cast<std::ptrdiff_t>(2 * block);
+    const Layout bytes = Layout::bytes(static_cast<std::int64_t>(block));
+    const Layout mine = bytes.vector(kBlocks, 1, 4);
+    const Layout theirs = bytes.vector(kBlocks, 1, 2);
+    const std::span<std::byte> all = here_.local().first(kBlocks * block);
     Contest contest(self_, bench_.plan);
-    const auto add = [&](Way way) {
-      return contest.add([=, this](std::uint64_t count) { return active() ? (this->*way)(block, count) : rest(); });
+    const auto add = [&](auto put, auto get) {
+      return contest.add(puts_ ? repeated(put, active()) : repeated(get, active()));
     };
-    const std::size_t shaped = add(&Tiles::strided);
-    const std::size_t described = add(&Tiles::by_layouts);
-    const std::size_t loop = add(&Tiles::one_by_one);
-    const std::size_t whole = add(&Tiles::contiguous);
+    const std::size_t shaped = add(
+        [&] {
+          return self_.put_strided(here_.data(), theirs_, {kBlocks, block, 2 * near, near});
+        },
+        [&] {
+          return self_.get_strided(theirs_, here_.data(), {kBlocks, block, near, 2 * near});
+        });
+    const std::size_t described = add(
+        [&] {
+          return self_.put({here_.data(), mine}, theirs_, theirs);
+        },
+        [&] {
+          return self_.get(theirs_, theirs, 1, {here_.data(), mine});
+        });
+    const std::size_t loop =
+        contest.add([=, this](std::uint64_t count) { return active() ? one_by_one(block, count) : rest(); });
+    const std::size_t whole = add([&] { return self_.put(std::span<const std::byte>(all), theirs_); },
+                                  [&] { return self_.get(theirs_, all); });
     co_await contest.run();
     if (!bench_.keeps_time()) co_return;
     const std::string name = fmt::format("{} x {}", kBlocks, size_text(block));

@@ -84,16 +84,16 @@ class NodeMessages {
   }
 
  private:
-  void plain_round_trips(std::size_t bytes, std::uint64_t count, Wait wait) {
-    pair_.round_trips(messages_.out().first(bytes), messages_.in().first(bytes), count, wait);
+  Contest::PlainBatch plain_round_trips(std::size_t bytes, Wait wait) const {
+    return pair_.round_trips(messages_.out().first(bytes), messages_.in().first(bytes), wait);
   }
 
   Task<> latency() {
     constexpr std::size_t kBytes = sizeof(std::uint64_t);
     Comparison comparison(bench_, pair_.title("8 bytes there and back"), kBytes);
     add_round_trips(comparison, messages_, "puts with signals, coroutine to coroutine");
-    comparison.add_limit(kSleepingName, [&](std::uint64_t count) { plain_round_trips(kBytes, count, Wait::sleeping); });
-    comparison.add_limit(kSpinningName, [&](std::uint64_t count) { plain_round_trips(kBytes, count, Wait::spinning); });
+    comparison.add_limit(kSleepingName, plain_round_trips(kBytes, Wait::sleeping));
+    comparison.add_limit(kSpinningName, plain_round_trips(kBytes, Wait::spinning));
     co_await comparison.run();
   }
 
@@ -101,9 +101,8 @@ class NodeMessages {
     constexpr std::size_t kBytes = sizeof(std::uint64_t);
     Comparison comparison(bench_, pair_.title("Flood of 8-byte messages, each"), kBytes);
     comparison.add("requests", [&](std::uint64_t count) { return messages_.flood(count); });
-    comparison.add_limit("sockets: a write each", [&](std::uint64_t count) {
-      pair_.stream(messages_.out().first(kBytes), messages_.in().first(kBytes), true, count, Wait::sleeping);
-    });
+    comparison.add_limit("sockets: a write each", pair_.stream(messages_.out().first(kBytes),
+                                                               messages_.in().first(kBytes), true, Wait::sleeping));
     co_await comparison.run();
   }
 
@@ -114,7 +113,7 @@ class NodeMessages {
                    [&](std::uint64_t count) { return messages_.requests(bytes, count); });
     comparison.add("long request, " + size_text(bytes),
                    [&](std::uint64_t count) { return messages_.long_requests(bytes, count); });
-    comparison.add_limit(kSleepingName, [&](std::uint64_t count) { plain_round_trips(bytes, count, Wait::sleeping); });
+    comparison.add_limit(kSleepingName, plain_round_trips(bytes, Wait::sleeping));
     co_await comparison.run();
   }
 

@@ -66,34 +66,25 @@ class MappedGroups {
   std::string reason_;
 };
 
+void fill_with_numbers(std::span<std::byte> pages, std::uint64_t offset) {
+  fill_numbered(pages, offset / kNumberedPage);
+}
+
 /// A file for mmap with the same content as the segments.
 Task<> write_plain_file(Rank& self, std::string path, std::uint64_t bytes) {
-  int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_DIRECT | O_CLOEXEC, 0644);
-  if (fd < 0) fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
-  if (fd < 0) throw_errno(errno, fmt::format("can't write {}", path));
-  const HugeBuffer data(kMappedChunk);
-  for (std::uint64_t offset = 0; offset < bytes; offset += kMappedChunk) {
-    fill_numbered({data.data(), kMappedChunk}, offset / kNumberedPage);
-    for (std::size_t done = 0; done < kMappedChunk;) {
+  FileDescriptor file(::open(path.c_str(), O_CREAT | O_WRONLY | O_DIRECT | O_CLOEXEC, 0644));
+  if (!file) file = FileDescriptor(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+  if (!file) throw_errno(errno, fmt::format("can't write {}", path));
+  const HugeBuffer data(kChunk);
+  for (std::uint64_t offset = 0; offset < bytes; offset += kChunk) {
+    fill_with_numbers({data.data(), kChunk}, offset);
+    for (std::size_t done = 0; done < kChunk;) {
       const std::size_t written =
-          co_await self.loop().io().write(fd, data.data() + done, kMappedChunk - done, offset + done);
+          co_await self.loop().io().write(file.get(), data.data() + done, kChunk - done, offset + done);
       done += written;
     }
   }
-  co_await self.loop().io().sync(fd);
-  ::close(fd);
-}
-
-Task<> write_segment(Rank& self, PagedOptions options) {
-  PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-  const HugeBuffer data(kMappedChunk);
-  const std::span<const std::byte> source(data.data(), kMappedChunk);
-  for (std::uint64_t offset = 0; offset < segment.bytes(); offset += kMappedChunk) {
-    fill_numbered({data.data(), kMappedChunk}, offset / kNumberedPage);
-    co_await segment.put(offset, source);
-  }
-  co_await segment.flush();
-  co_await segment.close();
+  co_await self.loop().io().sync(file.get());
 }
 
 /// What was measured.
@@ -131,10 +122,7 @@ class MappedRun {
     co_await write_plain_file(bench_.self, plain_, file_bytes());
     start_mmap();
     warm_up(*mmap_, pages_);
-    for (const std::uint64_t page_bytes : kMappedPages) {
-      co_await write_segment(bench_.self, paged(page_bytes, cache_bytes(page_bytes)));
-      co_await with_window(page_bytes);
-    }
+    for (const std::uint64_t page_bytes : kMappedPages) co_await with_window(page_bytes);
     co_await random_gets();  // last: its cache is larger, and what a segment has touched stays this rank's
     mmap_.reset();
     tell_memory();
@@ -154,13 +142,7 @@ class MappedRun {
     return std::max(memory_bytes_ / 8, 8 * page_bytes);
   }
   PagedOptions paged(std::uint64_t page_bytes, std::uint64_t cache_bytes) const {
-    PagedOptions options;
-    options.path = folder_ + "/pages";
-    options.bytes = file_bytes();
-    options.page_bytes = page_bytes;
-    options.cache_bytes = cache_bytes;
-    options.replace = true;
-    return options;
+    return paged_options(bench_, file_bytes(), page_bytes, cache_bytes);
   }
 
   // --- other processes ---
@@ -228,7 +210,7 @@ class MappedRun {
   /// Cache and window have the memory together.
   Task<> with_window(std::uint64_t page_bytes) {
     const PagedOptions options = paged(page_bytes, cache_bytes(page_bytes));
-    PagedSegment segment = co_await PagedSegment::open(bench_.self.world(), options);
+    PagedSegment segment = co_await written_segment(bench_.self, options, fill_with_numbers);
     {
       const std::unique_ptr<ReaderProcess> beside = rival(page_bytes);
       MappedOptions mapped;
@@ -278,7 +260,7 @@ class MappedRun {
     Gets gets(segment);
     if (!bench_.plan.quick && segment.page_bytes() > kNumberedPage) co_await gets.in_order(pages_);
     Contest contest(bench_.self, bench_.plan);
-    const std::uint64_t pages = bench_.plan.quick ? 2 * kMappedChunk / kNumberedPage : in_memory();
+    const std::uint64_t pages = bench_.plan.quick ? 2 * kChunk / kNumberedPage : in_memory();
     std::uint64_t at = pages_ / 3, mmap_at = 0, rival_at = 0;
     std::optional<std::size_t> loading, other;
     if (loads) {

@@ -17,9 +17,6 @@
 
 namespace coracle::internals::bench {
 
-/// Of a sequential reader's gets, and of what is written at once.
-inline constexpr std::size_t kMappedChunk = 4 << 20;
-
 inline void expect_none_wrong(std::uint64_t wrong, const char* how) {
   if (wrong > 0) throw Error(Errc::bad_input, fmt::format("{} pages are wrong, read by {}", wrong, how));
 }
@@ -27,8 +24,12 @@ inline void expect_none_wrong(std::uint64_t wrong, const char* how) {
 /// Every page that is read is checked; a wrong one throws Error.
 class Gets {
  public:
+  static constexpr std::uint64_t kDepthMax = 64;
+
   explicit Gets(PagedSegment& segment) : segment_(segment) {}
-  /// `count` pages, `depth` gets at a time, at most 64.
+  Gets(const Gets&) = delete;
+  Gets& operator=(const Gets&) = delete;
+  /// `count` pages, `depth` gets at a time, at most kDepthMax.
   Task<> random(std::uint64_t depth, std::uint64_t count, std::uint64_t seed) {
     PromiseBase& own = co_await this_coroutine();
     Scope scope(own.loop(), &own.scope());
@@ -36,21 +37,10 @@ class Gets {
       scope.spawn(random_one(i, std::max<std::uint64_t>(count / depth, 1), seed + i));
     co_await scope.join();
   }
-  /// In chunks; goes on where it was, at the end from the start.
   Task<> in_order(std::uint64_t count) {
-    std::uint64_t wrong = 0;
-    for (std::uint64_t bytes = count * kNumberedPage; bytes > 0;) {
-      const auto part =
-          static_cast<std::size_t>(std::min<std::uint64_t>({bytes, kMappedChunk, segment_.bytes() - at_}));
-      const std::span<std::byte> target(buffer_.data(), part);
-      co_await segment_.get(at_, target);
-      for (std::size_t i = 0; i < part; i += kNumberedPage)
-        if (!is_numbered(target.data() + i, (at_ + i) / kNumberedPage)) ++wrong;
-      at_ = at_ + part == segment_.bytes() ? 0 : at_ + part;
-      bytes -= part;
-    }
-    expect_none_wrong(wrong, "get");
-    co_await finish_reading_ahead(segment_);
+    wrong_ = 0;
+    co_await in_order_.read(count * kNumberedPage);
+    expect_none_wrong(wrong_, "get");
   }
 
  private:
@@ -66,9 +56,15 @@ class Gets {
     expect_none_wrong(wrong, "get");
   }
 
+  void look(std::span<const std::byte> bytes, std::uint64_t offset) {
+    for (std::size_t i = 0; i < bytes.size(); i += kNumberedPage)
+      if (!is_numbered(bytes.data() + i, (offset + i) / kNumberedPage)) ++wrong_;
+  }
+
   PagedSegment& segment_;
-  std::uint64_t at_ = 0;  // bytes
-  HugeBuffer buffer_{kMappedChunk};
+  std::uint64_t wrong_ = 0;
+  InOrder in_order_{segment_, [this](std::span<const std::byte> bytes, std::uint64_t offset) { look(bytes, offset); }};
+  HugeBuffer buffer_{kDepthMax * kNumberedPage};
 };
 
 class Loads {

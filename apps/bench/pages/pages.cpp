@@ -74,12 +74,6 @@ PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_
 
 namespace {
 
-using Count = std::uint64_t PagedCounts::*;
-constexpr Count kCounts[] = {
-    &PagedCounts::hits,       &PagedCounts::misses,    &PagedCounts::from_peers,      &PagedCounts::ssd_reads,
-    &PagedCounts::ssd_writes, &PagedCounts::evictions, &PagedCounts::dirty_evictions, &PagedCounts::invalidations,
-    &PagedCounts::read_ahead, &PagedCounts::offered,   &PagedCounts::handed_on,       &PagedCounts::taken_in};
-
 Task<> get_in_turn(PagedSegment& segment, PageWalk& walk, std::span<std::byte> target, std::uint64_t& left) {
   while (left > 0) {
     --left;
@@ -87,15 +81,14 @@ Task<> get_in_turn(PagedSegment& segment, PageWalk& walk, std::span<std::byte> t
   }
 }
 
-Task<> write_pages(Rank& self, PagedSegment& segment) {
+Task<> write_pages(Rank& self, PagedSegment& segment, FillPages fill) {
   if (self.id() == 0) {
-    constexpr std::size_t kAtOnce = 4 << 20;
-    const HugeBuffer data(kAtOnce);
-    std::fill_n(data.data(), kAtOnce, std::byte{0x5a});
-    for (std::uint64_t offset = 0; offset < segment.bytes(); offset += kAtOnce) {
-      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kAtOnce, segment.bytes() - offset));
-      const std::span<const std::byte> source(data.data(), bytes);
-      co_await segment.put(offset, source);
+    const HugeBuffer data(kChunk);
+    for (std::uint64_t offset = 0; offset < segment.bytes(); offset += kChunk) {
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, segment.bytes() - offset));
+      const std::span<std::byte> part(data.data(), bytes);
+      fill(part, offset);
+      co_await segment.put(offset, std::span<const std::byte>(part));
     }
     co_await segment.flush();
   }
@@ -117,14 +110,30 @@ Task<> get_pages(PagedSegment& segment, PageWalk& walk, std::uint64_t at_once, s
   co_await scope.join();
 }
 
-Task<PagedSegment> written_segment(Rank& self, PagedOptions options) {
+void fill_alike(std::span<std::byte> pages, std::uint64_t) {
+  std::ranges::fill(pages, std::byte{0x5a});
+}
+
+Task<PagedSegment> written_segment(Rank& self, PagedOptions options, FillPages fill) {
   {
     PagedSegment segment = co_await PagedSegment::create(self.world(), options);
-    co_await write_pages(self, segment);
+    co_await write_pages(self, segment, fill);
     co_await segment.close();
   }
   PagedSegment segment = co_await PagedSegment::open(self.world(), options);
   co_return segment;
+}
+
+Task<> InOrder::read(std::uint64_t bytes) {
+  while (bytes > 0) {
+    const auto part = static_cast<std::size_t>(std::min<std::uint64_t>({bytes, kChunk, segment_.bytes() - at_}));
+    const std::span<std::byte> target(buffer_.data(), part);
+    co_await segment_.get(at_, target);
+    if (look_) look_(target, at_);
+    at_ = at_ + part == segment_.bytes() ? 0 : at_ + part;
+    bytes -= part;
+  }
+  co_await finish_reading_ahead(segment_);
 }
 
 Task<> finish_reading_ahead(PagedSegment& segment) {
@@ -140,20 +149,6 @@ Task<> finish_reading_ahead(PagedSegment& segment) {
     if (std::chrono::steady_clock::now() - begin > kPatience)
       throw Error(std::make_error_code(std::errc::io_error), "pages that were read ahead have not come: see dmesg");
   }
-}
-
-PagedCounts since(const PagedCounts& before, const PagedCounts& now) {
-  PagedCounts counts;
-  for (const Count count : kCounts) counts.*count = now.*count - before.*count;
-  return counts;
-}
-
-Task<PagedCounts> sum_of(Team& team, PagedCounts mine) {
-  std::vector<std::uint64_t> numbers;
-  for (const Count count : kCounts) numbers.push_back(mine.*count);
-  co_await team.all_reduce(numbers, std::plus<>());
-  for (std::size_t i = 0; i < numbers.size(); ++i) mine.*kCounts[i] = numbers[i];
-  co_return mine;
 }
 
 nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations) {

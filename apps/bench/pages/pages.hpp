@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
+#include "apps/bench/pages/raw_reads.hpp"
+#include "apps/common/out_of_core.hpp"
 #include "storage/segment/paged_segment.hpp"
 
 namespace coracle::internals::bench {
@@ -70,16 +75,33 @@ std::string path_of_segments(const Bench& bench);
 /// Of a segment of its own there, with all defaults but what is said. Replaces the last one's file.
 PagedOptions paged_options(const Bench& bench, std::uint64_t bytes, std::uint64_t page_bytes,
                            std::uint64_t cache_bytes);
+/// What is written at once, and got at once by a sequential reader.
+inline constexpr std::size_t kChunk = 4 << 20;
+/// Makes the content of `pages`, which begin at `offset` in the segment.
+using FillPages = void (*)(std::span<std::byte> pages, std::uint64_t offset);
+void fill_alike(std::span<std::byte> pages, std::uint64_t offset);
 /// A new segment in which every page has been written once, by rank 0, and none is cached. Collective.
-Task<PagedSegment> written_segment(Rank& self, PagedOptions options);
+Task<PagedSegment> written_segment(Rank& self, PagedOptions options, FillPages fill = fill_alike);
 /// Until nothing is on its way to the cache: so that each batch reads as many pages as it is measured by, and none
 /// while others are measured. Of a segment that was written whole and that this rank alone reads.
 Task<> finish_reading_ahead(PagedSegment& segment);
 
-/// Of what the segment's cache has done between two moments.
-PagedCounts since(const PagedCounts& before, const PagedCounts& now);
-/// Of all members' caches together; collective.
-Task<PagedCounts> sum_of(Team& team, PagedCounts mine);
+/// A sequential reader, in chunks: goes on where it was, at the end from the start.
+class InOrder {
+ public:
+  using Look = std::function<void(std::span<const std::byte> bytes, std::uint64_t offset)>;
+  /// `look` is called with all that is read, if there is one.
+  explicit InOrder(PagedSegment& segment, Look look = {}) : segment_(segment), look_(std::move(look)) {}
+  /// And finishes what is read ahead.
+  Task<> read(std::uint64_t bytes);
+
+ private:
+  PagedSegment& segment_;
+  Look look_;
+  std::uint64_t at_ = 0;
+  HugeBuffer buffer_{kChunk};
+};
+
 nlohmann::json json_of(const PagedCounts& counts, std::uint64_t operations);
 
 }  // namespace coracle::internals::bench

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "apps/bench/measure/batches.hpp"
 #include "apps/bench/pages/pages.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
 
@@ -20,14 +21,12 @@ class Hits {
 
   Task<> measure(bool writing, std::size_t bytes) {
     Contest contest(bench_.self, bench_.plan);
-    const auto ours = contest.add(
-        [this, writing, bytes](std::uint64_t count) { return writing ? puts(bytes, count) : gets(bytes, count); });
-    const auto limit = contest.add_plain([this, bytes](std::uint64_t count) {
-      for (; count != 0; --count) {
-        std::memcpy(own_.data(), beside_.data(), opaque(bytes));
-        fence_compiler();
-      }
-    });
+    const std::span<std::byte> own(own_.data(), bytes);
+    const auto ours =
+        contest.add(writing ? repeated([=, this] { return segment_.put(0, std::span<const std::byte>(own)); })
+                            : repeated([=, this] { return segment_.get(0, own); }));
+    const auto limit =
+        contest.add_plain(plainly([=, this] { std::memcpy(own.data(), beside_.data(), opaque(bytes)); }));
     co_await contest.run();
     const char* verb = writing ? "put" : "get";
     const std::string size = size_text(bytes);
@@ -40,21 +39,6 @@ class Hits {
   }
 
  private:
-  Task<> gets(std::size_t bytes, std::uint64_t count) {
-    const std::span<std::byte> target(own_.data(), bytes);
-    for (; count != 0; --count) {
-      co_await segment_.get(0, target);
-      fence_compiler();
-    }
-  }
-  Task<> puts(std::size_t bytes, std::uint64_t count) {
-    const std::span<const std::byte> source(own_.data(), bytes);
-    for (; count != 0; --count) {
-      co_await segment_.put(0, source);
-      fence_compiler();
-    }
-  }
-
   Bench& bench_;
   PagedSegment& segment_;
   HugeBuffer own_{kHitPage};
@@ -79,8 +63,8 @@ namespace {
 
 constexpr std::uint64_t kSmallPage = 4096;
 constexpr std::uint64_t kMissPages[] = {kSmallPage, 64 << 10, 1 << 20, 4 << 20};
-constexpr std::uint64_t kDepths[] = {1, 8, 32};
-constexpr std::size_t kChunk = 4 << 20;  // of a sequential reader's gets
+constexpr std::uint64_t kDepthMax = 32;
+constexpr std::uint64_t kDepths[] = {1, 8, kDepthMax};
 
 /// As many reads as are worth having under way.
 unsigned misses_at_once(std::uint64_t page_bytes) {
@@ -118,7 +102,9 @@ class Misses {
     // One after the other: each would throw out what the other has read ahead.
     for (const bool by_get : {true, false}) {
       Contest contest(bench_.self, many_batches());
-      contest.fix_count(contest.add([&](std::uint64_t n) { return by_get ? read_on(n) : pin_on(walk, n); }), count);
+      contest.fix_count(
+          contest.add([&](std::uint64_t n) { return by_get ? in_order_.read(n * page_bytes_) : pin_on(walk, n); }),
+          count);
       contest.fix_count(contest.add_plain([&](std::uint64_t n) { raw.read(n, [&] { return raw_walk.next(); }); }),
                         count);
       const PagedCounts before = segment_.counts();
@@ -146,16 +132,6 @@ class Misses {
     return {first, pages - first, random, 2};
   }
 
-  Task<> read_on(std::uint64_t count) {
-    for (std::uint64_t bytes = count * page_bytes_; bytes > 0;) {
-      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>({bytes, kChunk, segment_.bytes() - at_}));
-      const std::span<std::byte> target(own_.data(), part);
-      co_await segment_.get(at_, target);
-      at_ = at_ + part == segment_.bytes() ? 0 : at_ + part;
-      bytes -= part;
-    }
-    co_await finish_reading_ahead(segment_);
-  }
   Task<> pin_on(PageWalk& walk, std::uint64_t count) {
     for (; count > 0; --count) {
       const PinnedPage page = co_await segment_.pin(walk.next());
@@ -185,8 +161,8 @@ class Misses {
   PagedSegment& segment_;
   std::string file_;
   std::uint64_t page_bytes_;
-  std::uint64_t at_ = 0;  // of the sequential reader
-  HugeBuffer own_{kChunk};
+  InOrder in_order_{segment_};
+  HugeBuffer own_{kDepthMax * kSmallPage};
 };
 
 }  // namespace

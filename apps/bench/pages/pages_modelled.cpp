@@ -49,11 +49,7 @@ Row modelled_row(const Bench& bench, const ModelledRun& with, const ModelledRun&
 Task<> get_all(PagedSegment& segment, bool random, std::uint64_t seed) {
   std::vector<std::byte> page(segment.page_bytes());
   PageWalk walk(0, segment.pages(), random, seed);
-  for (std::uint64_t i = 0; i < segment.pages(); ++i) {
-    const std::uint64_t offset = walk.next() * page.size();
-    const std::span<std::byte> target(page);
-    co_await segment.get(offset, target);
-  }
+  co_await get_pages(segment, walk, 1, segment.pages(), page.data());
 }
 
 // --- several readers of the same data ---

@@ -117,14 +117,10 @@ class Peers {
 
 /// All read the same, each from another place on.
 Task<> read_all(Rank& self, PagedSegment& segment) {
-  const std::uint64_t bytes = segment.page_bytes();
-  const HugeBuffer target(bytes);
-  const std::span<std::byte> page(target.data(), bytes);
-  const std::uint64_t first = segment.pages() * self.id() / self.size();
-  for (std::uint64_t i = 0; i < segment.pages(); ++i) {
-    const std::uint64_t offset = (first + i) % segment.pages() * bytes;
-    co_await segment.get(offset, page);
-  }
+  const HugeBuffer page(segment.page_bytes());
+  PageWalk walk(0, segment.pages(), false);
+  for (std::uint64_t i = 0; i < segment.pages() * self.id() / self.size(); ++i) walk.next();
+  co_await get_pages(segment, walk, 1, segment.pages(), page.data());
 }
 
 struct Reading {

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t kHugePage = 2 << 20;
 
-int open_direct(const std::string& file) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
-  if (fd < 0) throw_errno(errno, fmt::format("can't open {} for direct I/O", file));
+FileDescriptor open_direct(const std::string& file) {
+  FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+  if (!fd) throw_errno(errno, fmt::format("can't open {} for direct I/O", file));
   return fd;
 }
 
@@ -43,24 +43,23 @@ HugeBuffer::~HugeBuffer() {
 RawReads::RawReads(const std::string& file, std::size_t bytes, unsigned depth)
     : fd_(open_direct(file)), bytes_(bytes), depth_(depth), buffer_(bytes * depth) {
   struct stat found {};
-  ::fstat(fd_, &found);
+  ::fstat(fd_.get(), &found);
   blocks_ = static_cast<std::uint64_t>(found.st_size) / bytes;
   constexpr unsigned kFlags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
   int error = ::io_uring_queue_init(depth, &ring_, kFlags);
   if (error == -EINVAL) error = ::io_uring_queue_init(depth, &ring_, 0);  // before Linux 6.1
-  if (error == 0) return;
-  ::close(fd_);
-  throw_errno(-error, "the pages' limit is plain io_uring, which the kernel refuses (see `coracle info`)");
+  if (error != 0)
+    throw_errno(-error, "the pages' limit is plain io_uring, which the kernel refuses (see `coracle info`)");
 }
 
 RawReads::~RawReads() {
   ::io_uring_queue_exit(&ring_);
-  ::close(fd_);
 }
 
 void RawReads::ask(std::uint64_t block, unsigned place) {
   io_uring_sqe* entry = ::io_uring_get_sqe(&ring_);  // never full: it has `depth` places
-  ::io_uring_prep_read(entry, fd_, buffer_.data() + place * bytes_, static_cast<unsigned>(bytes_), block * bytes_);
+  ::io_uring_prep_read(entry, fd_.get(), buffer_.data() + place * bytes_, static_cast<unsigned>(bytes_),
+                       block * bytes_);
   ::io_uring_sqe_set_data64(entry, place);
 }
 

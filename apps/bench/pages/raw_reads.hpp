@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "runtime/core/file_descriptor.hpp"
+
 namespace coracle::internals::bench {
 
 /// Memory of huge pages where the kernel gives them, touched once.
@@ -42,7 +44,7 @@ class RawReads {
  private:
   void ask(std::uint64_t block, unsigned place);
 
-  int fd_;
+  FileDescriptor fd_;
   io_uring ring_{};
   std::size_t bytes_;
   unsigned depth_;

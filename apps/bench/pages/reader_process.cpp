@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,51 +20,36 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "apps/bench/pages/numbered_pages.hpp"
 #include "runtime/core/error.hpp"
-
-extern char** environ;  // NOLINT: of the C library
+#include "runtime/launch/processes.hpp"
 
 namespace coracle::internals::bench {
-namespace {
-
-pid_t start(std::vector<std::string>& words, int socket) {
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, socket, 0);
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw_errno(error, fmt::format("can't start {}", words[0]));
-  return pid;
-}
-
-}  // namespace
 
 ReaderProcess::ReaderProcess(std::vector<std::string> words, const std::string& group) : name_(words[0]) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_errno(errno, "socketpair");
-  socket_ = ends[0];
+  socket_ = FileDescriptor(ends[0]);
+  const FileDescriptor theirs(ends[1]);
   try {
-    pid_ = start(words, ends[1]);
+    SpawnOptions spawn;
+    spawn.program = words[0];
+    spawn.arguments = std::move(words);
+    spawn.environment = own_environment();
+    spawn.stdin_fd = ends[1];
+    pid_ = spawn_process(spawn);
     // It has read nothing yet: it waits for the first request.
     if (!group.empty()) MemoryGroup::enter(group, pid_);
   } catch (...) {
-    for (const int end : ends) ::close(end);
     end();
     throw;
   }
-  ::close(ends[1]);
 }
 
 ReaderProcess::~ReaderProcess() {
-  ::close(socket_);
   end();
 }
 
@@ -78,7 +62,7 @@ void ReaderProcess::end() const {
 
 void ReaderProcess::run(const ReaderRequest& request) {
   std::uint64_t wrong = 0;
-  if (!send(socket_, request) || !receive(socket_, wrong))
+  if (!send(socket_.get(), request) || !receive(socket_.get(), wrong))
     throw Error(Errc::bad_input, fmt::format("the process {} that reads a file has ended", name_));
   if (wrong > 0) throw Error(Errc::bad_input, fmt::format("{} pages are wrong, read by the process {}", wrong, name_));
 }
@@ -141,12 +125,9 @@ struct Hierarchy {
 }
 
 void put_word(const std::string& file, const std::string& word) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  const ssize_t written = fd < 0 ? -1 : ::write(fd, word.data(), word.size());
-  const int error = written < 0 ? errno : 0;
-  if (fd >= 0) ::close(fd);
-  if (error != 0)
-    refuse(fmt::format("writing {} to {}: {}", word, file, std::error_code(error, std::generic_category()).message()));
+  const FileDescriptor target(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!target || ::write(target.get(), word.data(), word.size()) < 0)
+    refuse(fmt::format("writing {} to {}: {}", word, file, std::error_code(errno, std::generic_category()).message()));
 }
 
 bool is_folder(const std::string& path) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/bench/pages/numbered_pages.hpp"
+#include "runtime/core/file_descriptor.hpp"
 
 namespace coracle::internals::bench {
 
@@ -31,7 +32,7 @@ class ReaderProcess {
 
   std::string name_;
   pid_t pid_ = -1;
-  int socket_ = -1;
+  FileDescriptor socket_;
 };
 
 /// Word for a reader whose pages are dropped before each request.

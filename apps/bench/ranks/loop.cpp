@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
+#include "apps/bench/measure/batches.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/frame_pool.hpp"
 #include "runtime/core/scope.hpp"
@@ -62,17 +63,6 @@ struct Queued {
   fence_compiler();
 }
 
-Task<> await_tasks(std::uint64_t count) {
-  for (; count != 0; --count) co_await finish_at_once();
-}
-
-Task<> await_values(std::uint64_t count) {
-  for (; count != 0; --count) {
-    const std::uint64_t value = co_await give_value(count);
-    static_cast<void>(opaque(value));
-  }
-}
-
 void run_plain_coroutines(std::uint64_t count) {
   for (; count != 0; --count) {
     const PlainCoroutine coroutine = finish_plainly();
@@ -81,24 +71,18 @@ void run_plain_coroutines(std::uint64_t count) {
   }
 }
 
-void call_indirectly(std::uint64_t count) {
-  for (; count != 0; --count) opaque (&do_nothing)();
-}
-
 Task<> bench_tasks(Bench& bench) {
   Contest contest(bench.self, bench.plan);
-  const auto task = contest.add(await_tasks);
-  const auto value = contest.add(await_values);
+  const auto task = contest.add(repeated(finish_at_once));
+  const auto value = contest.add(repeated([] { return give_value(opaque(std::uint64_t{1})); }));
   const auto plain = contest.add_plain(run_plain_coroutines);
-  const auto call = contest.add_plain(call_indirectly);
+  const auto call = contest.add_plain(plainly([] { opaque (&do_nothing)(); }));
   co_await contest.run();
   const char* title = "Awaiting tasks";
-  const Figure limit = contest.figure(plain);
   const char* limit_name = "coroutine with malloc, resumed, destroyed";
   bench.report.add(title, contest.row("await a ready task", task, limit_name, plain));
   bench.report.add(title, contest.row("await a ready task that gives a value", value, limit_name, plain));
-  bench.report.add(title, {"coroutine with malloc, resumed, destroyed", "ns", limit, "an indirect call",
-                           contest.figure(call), 0, std::nullopt});
+  bench.report.add(title, contest.row(limit_name, plain, "an indirect call", call));
 }
 
 /// What an awaited put of 8 bytes does, without operation and coroutine: look the place up, check it, copy.
@@ -110,28 +94,17 @@ Task<> bench_tasks(Bench& bench) {
   return true;
 }
 
-Task<> await_puts(Rank& self, std::span<const std::uint64_t> source, Remote<std::uint64_t> target,
-                  std::uint64_t count) {
-  for (; count != 0; --count) {
-    co_await self.put(source, target);
-    fence_compiler();
-  }
-}
-
 Task<> bench_operation(Bench& bench) {
   Rank& self = bench.self;
   auto slab = self.allocate<std::uint64_t>(16);
   const std::span<const std::uint64_t> source(slab.data(), opaque(std::size_t{1}));
   const Remote<std::uint64_t> target = slab.remote() + 8;
   Contest contest(self, bench.plan);
-  const auto awaited = contest.add([&](std::uint64_t count) { return await_puts(self, source, target, count); });
-  const auto bare = contest.add_plain([&](std::uint64_t count) {
-    for (; count != 0; --count) {
-      const bool done = put_plainly(self, source, target);
-      CORACLE_ASSERT(done, "a rank's own segment can't be reached");
-      fence_compiler();
-    }
-  });
+  const auto awaited = contest.add(repeated([&] { return self.put(source, target); }));
+  const auto bare = contest.add_plain(plainly([&] {
+    const bool done = put_plainly(self, source, target);
+    CORACLE_ASSERT(done, "a rank's own segment can't be reached");
+  }));
   co_await contest.run();
   const char* title = "Awaiting operations that are ready";
   bench.report.add(title, contest.row("await a put of 8 bytes to the own segment", awaited,
@@ -139,14 +112,14 @@ Task<> bench_operation(Bench& bench) {
   bench.report.add(title, {"the same, above the plain call", "ns", contest.difference(awaited, bare), "", {}, 0, {}});
 }
 
-Task<> yield_often(std::uint64_t count) {
-  for (; count != 0; --count) co_await yield();
-}
-
 constexpr std::uint64_t kManyTasks = 64;
 
+yield give_way() noexcept {
+  return {};
+}
+
 Task<> spawn_yielding(Scope& scope, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < kManyTasks; ++i) scope.spawn(yield_often(count / kManyTasks + 1));
+  for (std::uint64_t i = 0; i < kManyTasks; ++i) scope.spawn(repeat(give_way, count / kManyTasks + 1));
   co_return;
 }
 
@@ -196,7 +169,7 @@ Task<> bench_suspend(Bench& bench) {
   EventPair pair;
   Comparison comparison(bench, "Suspending and resuming");
   comparison.add("yield, one of 64 coroutines", [](std::uint64_t count) { return with_scope(spawn_yielding, count); });
-  comparison.add("yield, alone: a whole turn of the loop", yield_often);
+  comparison.add("yield, alone: a whole turn of the loop", repeated(give_way));
   comparison.add("there and back between two coroutines by events",
                  [&pair](std::uint64_t count) { return with_scope(exchange_events, &pair, count); });
   comparison.add_limit("coroutines queued in an array", resume_plainly);
