@@ -432,7 +432,7 @@ TEST_CASE("coracle bench mapped: what makes no sense is refused") {
   CHECK(complaint({"--memory-bytes", "1M"}).find("--memory-bytes 1M: must be a multiple of 4M") != std::string::npos);
   CHECK(complaint({"-n", "2"}).find("is about one rank") != std::string::npos);
   const std::string no_rival = complaint({"--memory-bytes", "16M", "--rival", "/does/not/exist"});
-  CHECK(no_rival.find("can't start /does/not/exist") != std::string::npos);
+  CHECK(no_rival.find("can't run /does/not/exist") != std::string::npos);
   const std::string ended = complaint({"--memory-bytes", "16M", "--rival", "/bin/true"});
   CHECK(ended.find("the process /bin/true that reads a file has ended") != std::string::npos);
 }
