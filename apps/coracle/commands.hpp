@@ -9,5 +9,7 @@ namespace coracle::internals {
 void add_run_command(CLI::App& app, int& status);
 void add_info_command(CLI::App& app, int& status);
 void add_pages_command(CLI::App& app, int& status);
+/// `ps` and `why`.
+void add_questions_commands(CLI::App& app, int& status);
 
 }  // namespace coracle::internals

@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
   app.add_subcommand("mpiexec", "As `run`, with the options that scripts give to mpiexec and mpirun");
   app.add_subcommand("bench", "Measure the library on this machine, beside the machine's limits");
   coracle::internals::add_pages_command(app, status);
+  coracle::internals::add_questions_commands(app, status);
   add_node_command(app, status);
   coracle::make_strict(app);
   std::vector<std::string> words;

@@ -16,6 +16,7 @@
 #include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
+#include "runtime/launch/wait_witness.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -41,6 +42,7 @@ struct AttachedRank::State {
   std::unique_ptr<EventLoop> loop;
   std::optional<Diagnostics::Registration> watch;
   std::unique_ptr<WholeRank> rank;
+  std::optional<WaitWitness> witness;
   Event program_ended;
   RootEnd end;
   std::optional<App> app;  // what live() runs: waits for the program's end
@@ -77,6 +79,7 @@ void AttachedRank::State::begin(const RankReporter& reporter) {
   watch.emplace(static_cast<int>(id), launched_region ? &block : nullptr, *loop);
   watch->report_by(&reporter);
   rank = std::make_unique<WholeRank>(*region, id, *loop);
+  if (launched_region) witness.emplace(*rank, block, &reporter);
   std::exception_ptr failure;
   try {
     refuse_other_library(*region, id);
@@ -122,6 +125,7 @@ void AttachedRank::finish() {
     std::rethrow_exception(state.end.error);
   }
   if (state.watch) state.watch->report_by(nullptr);  // it may ask the rank
+  state.witness.reset();
   state.rank.reset();
   state.watch.reset();
   state.loop.reset();

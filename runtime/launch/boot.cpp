@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
+#include "runtime/launch/wait_witness.hpp"
 #include "runtime/scattered/exchange.hpp"
 #include "runtime/team/team.hpp"
 
@@ -50,6 +52,8 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     loop.set_idle_policy(region.shape().idle);
     const Diagnostics::Registration watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
     WholeRank rank(region, id, loop);
+    std::optional<WaitWitness> witness;
+    if (under_launcher) witness.emplace(rank, block);
     std::exception_ptr failure;
     try {
       refuse_other_library(region, id);
