@@ -55,6 +55,7 @@ struct RunWords {
   bool survive = false;
   std::string segment = "1G";
   std::string timeout;
+  std::string stall;
   std::string seed;
   std::string network;
   std::string faults;
@@ -292,6 +293,18 @@ void set_shell(const RunWords& words, JobOptions& options) {
   if (options.shell.find_first_not_of(' ') == std::string::npos) wrong("--ssh: the command is empty");
 }
 
+void set_stall(const std::string& word, JobOptions& options) {
+  constexpr auto kLeast = std::chrono::milliseconds(100);
+  const char* const variable = std::getenv("CORACLE_STALL");
+  const bool by_variable = word.empty() && variable != nullptr && variable[0] != '\0';
+  const std::string wanted = by_variable ? variable : word.empty() ? "30s" : word;
+  if (wanted == "0") return;
+  options.stall = duration(by_variable ? "CORACLE_STALL" : "--stall", wanted);
+  if (*options.stall < kLeast)
+    wrong(fmt::format("{} {}: must be at least 100ms, or 0 for never", by_variable ? "CORACLE_STALL" : "--stall",
+                      wanted));
+}
+
 std::uint64_t ranks_of(const std::vector<ProgramPart>& programs) {
   std::uint64_t sum = 0;
   for (const ProgramPart& part : programs) sum += part.ranks;
@@ -313,6 +326,7 @@ JobOptions job_options(const CLI::App& run, const RunWords& words) {
   set_interface(words, options);
   set_shell(words, options);
   if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
+  set_stall(words.stall, options);
   set_binding(words.binding, options);
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
@@ -354,6 +368,9 @@ void add_options(CLI::App& run, RunWords& words) {
       ->capture_default_str();
   run.add_option("--timeout", words.timeout,
                  "End a job that takes longer (500ms, 30s, 5m; 30: seconds), and say what its ranks await");
+  run.add_option("--stall", words.stall,
+                 "Say why, when ranks have waited for so long and can't go on, or for one that computes; the job goes "
+                 "on; 0: never (default: $CORACLE_STALL, or 30s)");
   run.add_option("--seed", words.seed, "sim: repeats a schedule (default: 1)");
   run.add_option("--network", words.network, "sim: file with the network's model");
   run.add_option("--faults", words.faults,

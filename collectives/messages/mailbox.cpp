@@ -46,6 +46,7 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
     broken->rank().service().spawn(give_up(*broken));
   };
   PeerEvent taken(rank_.core(), "collective", peer, cancelled, &team);
+  taken.explain({WaitKind::collective});
   const ReadExposure exposure(rank_.core().read_exposures(), data);
   co_await rank_.request(peer, on_offer, {}, who, tag, reinterpret_cast<std::uint64_t>(data.data()),
                          data.size() | signature << kSignatureShift, reinterpret_cast<std::uint64_t>(&taken));

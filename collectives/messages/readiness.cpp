@@ -77,6 +77,7 @@ Task<> Readiness::take_back(Team& team, std::uint64_t sequence, std::vector<std:
   for (const std::uint32_t member : members) {
     const std::uint32_t peer = team.member(member);
     PeerEvent taken_back(rank.core(), "end of a sending", peer);
+    taken_back.explain({WaitKind::collective});
     try {
       co_await rank.request(peer, on_take_back, {}, team.core().identity(), sequence, team.nodes().own(),
                             reinterpret_cast<std::uint64_t>(&taken_back));

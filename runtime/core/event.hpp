@@ -84,6 +84,7 @@ inline Event::Wait uninterrupted(Event& event) noexcept {
 class [[nodiscard]] sleep_for final : public Waiter, private Timer {
  public:
   explicit sleep_for(std::chrono::nanoseconds duration) noexcept : Waiter("timer"), duration_(duration) {}
+  WaitDetail detail() const noexcept override { return {WaitKind::timer}; }
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {

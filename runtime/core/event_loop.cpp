@@ -82,6 +82,7 @@ void EventLoop::sleep() {
   for (Poller* poller : pollers()) poller->about_to_sleep();
   // Once more after the announcement: whoever published before it did not ring (see Doorbell).
   if (!poll_all() && !has_ready()) {
+    if (idle_observer_ != nullptr) idle_observer_->falls_asleep();
     const std::optional<std::uint64_t> timeout_ns = until_next_timer();
     ++sleep_count_;
     if (with_io) {

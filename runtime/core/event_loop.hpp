@@ -22,6 +22,16 @@ struct RootEnd {
   std::exception_ptr error;
 };
 
+/// Is told by a loop that has nothing to do, in its thread: for who watches over it from outside.
+class IdleObserver {
+ public:
+  /// The doorbell is announced: who rings it from now on has this called again. Resumes nobody.
+  virtual void falls_asleep() noexcept = 0;
+
+ protected:
+  ~IdleObserver() = default;
+};
+
 class EventLoop final : public Scheduler {
  public:
   /// `doorbell`: where peers wake this loop; it must outlive the loop. Null: one of the loop's own.
@@ -60,6 +70,8 @@ class EventLoop final : public Scheduler {
   void use_epoll();
   /// True while the kernel works for this loop: real time must pass before anything comes of it.
   bool io_in_flight() const noexcept { return io_ && io_->in_flight() > 0; }
+  /// Null: nobody. It must outlive the loop, or be taken back.
+  void set_idle_observer(IdleObserver* observer) noexcept { idle_observer_ = observer; }
   /// CPU-idle sleeps so far, for tests and statistics.
   std::uint64_t sleep_count() const noexcept { return sleep_count_; }
 
@@ -74,6 +86,7 @@ class EventLoop final : public Scheduler {
   std::unique_ptr<Doorbell> own_doorbell_;
   Doorbell* doorbell_;
   std::uint64_t sleep_count_ = 0;
+  IdleObserver* idle_observer_ = nullptr;
   std::unique_ptr<Scope> root_scope_;
   std::unique_ptr<Io> io_;
   LoopGate* gate_ = nullptr;  // null: one thread turns it

@@ -39,6 +39,9 @@ class IoRequest final : public Waiter {
   /// Throws Error with the errno and what was asked of which file; after cancellation with the reason of that.
   std::size_t await_resume() const;
 
+  WaitDetail detail() const noexcept override {
+    return {verb_ >= Verb::wait_readable ? WaitKind::readiness : WaitKind::io};
+  }
   Verb verb() const noexcept { return verb_; }
   int fd() const noexcept { return fd_; }
   void* buffer() const noexcept { return buffer_; }

@@ -17,6 +17,7 @@
 #include "runtime/core/scheduler.hpp"
 #include "runtime/core/std_parts.hpp"
 #include "runtime/core/task.hpp"
+#include "runtime/core/wait_detail.hpp"
 
 namespace coracle::internals {
 
@@ -146,6 +147,8 @@ class Waiter : public ScopeLink {
   const std::source_location& where() const noexcept { return where_; }
   const PromiseBase* coroutine() const noexcept { return coroutine_; }
   void awaited_at(const std::source_location& where) noexcept { where_ = where; }
+  /// Called in a signal handler, too: no allocation.
+  virtual WaitDetail detail() const noexcept { return {}; }
 
  protected:
   /// `what`: a literal such as "put"; `peer`: a rank or -1.
@@ -205,6 +208,7 @@ class Waiter : public ScopeLink {
 class Scope::Join final : public Waiter {
  public:
   explicit Join(Scope& scope) noexcept : Waiter("children"), scope_(scope) {}
+  WaitDetail detail() const noexcept override { return {WaitKind::children}; }
 
   bool await_ready() const noexcept { return scope_.running_ == 0; }
   template <class Promise>

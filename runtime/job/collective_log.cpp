@@ -103,6 +103,17 @@ CallWords CallWords::of(const CollectiveCall& call, const ProgramCall& by, std::
 }
 
 std::string CallWords::describe() const {
+  const bool is_end = what >> kCalledShift == static_cast<std::uint64_t>(Called::finalize);
+  if (is_end) return call_text();
+  const bool by_interface = function != 0 && constants_at(function) != nullptr;
+  return call_text() + fmt::format(" ({})", by_interface ? describe_site(site, place) : describe_source(place));
+}
+
+std::string CallWords::place_text() const {
+  return function != 0 || constants_at(place) == nullptr ? "" : describe_source(place);
+}
+
+std::string CallWords::call_text() const {
   const std::uint64_t called = what >> kCalledShift;
   const bool is_end = called == static_cast<std::uint64_t>(Called::finalize);
   const char* const by = function != 0 && !is_end ? constants_at(function) : nullptr;
@@ -110,8 +121,7 @@ std::string CallWords::describe() const {
   if (const std::uint64_t bytes = what & CollectiveCall::kAnyBytes; bytes != CollectiveCall::kAnyBytes)
     text += fmt::format(" of {} bytes", bytes);
   if (root != CollectiveCall::kNoRoot) text += fmt::format(", root {}", root);
-  if (is_end) return text;
-  return text + fmt::format(" ({})", by != nullptr ? describe_site(site, place) : describe_source(place));
+  return text;
 }
 
 void CallRecord::write(const CallWords& words) noexcept {

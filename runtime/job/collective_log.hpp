@@ -71,6 +71,10 @@ struct CallWords {
                       std::uint64_t digest_before) noexcept;
   /// "broadcast of 8 bytes from 1 (program.cpp:12)"
   std::string describe() const;
+  /// The same without its place.
+  std::string call_text() const;
+  /// "program.cpp:12"; "" of what an interface's function has called.
+  std::string place_text() const;
 };
 
 /// In memory that local members share. Written by its member alone.

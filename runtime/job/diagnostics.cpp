@@ -78,8 +78,13 @@ struct Diagnostics::Handlers {
   static void on_report(int signal, siginfo_t* info, void* context) noexcept;
   [[noreturn]] static void on_terminate() noexcept;
 
-  static void report_all(State& state, const void* context) noexcept;
-  static void report_thread(State& state, const void* context) noexcept;
+  /// Whether all waits are wanted, on standard error, or only where the rank runs, in its block (kWhereOnly).
+  enum class Wanted { waits, place };
+  static void report_all(State& state, const void* context, Wanted wanted) noexcept;
+  static void report_thread(State& state, const void* context, Wanted wanted) noexcept;
+  static bool ask_thread(pid_t id, Wanted wanted) noexcept;
+  static void leave_place(Registration& watch, const void* context);
+  static void leave_place_of_running(const Thread& thread, const void* context);
   static void report_one(Registration& watch, SignalText& text, const void* context);
   static void report_by(const RankReporter& reporter, Registration& watch, SignalText& text, const void* context);
   static void tell_place(Registration& watch, SignalText& text, const void* context);
@@ -228,6 +233,11 @@ void Diagnostics::Handlers::tell_place(Registration& watch, SignalText& text, co
     return;
   }
   text.add("  it is running\n");
+  leave_place(watch, context);
+}
+
+void Diagnostics::Handlers::leave_place(Registration& watch, const void* context) {
+  constexpr int kFramesMax = 16;
   SignalText place(watch.block_->crash_text.data(), watch.block_->crash_text.size());
   place.add("rank {} is running at:\n", watch.rank_);
   add_running_coroutine(place, watch.loop_, context, "");
@@ -236,14 +246,27 @@ void Diagnostics::Handlers::tell_place(Registration& watch, SignalText& text, co
   watch.block_->running_bytes.store(static_cast<std::uint32_t>(place.size()), std::memory_order_release);
 }
 
-void Diagnostics::Handlers::report_thread(State& state, const void* context) noexcept {
+/// Of ranks that have not answered their launcher's question, since they do not wait.
+void Diagnostics::Handlers::leave_place_of_running(const Thread& thread, const void* context) {
+  Registration* running = thread.running.load(std::memory_order_relaxed);  // stored by this very thread
+  if (running == nullptr) running = thread.first;
+  if (running->block_ == nullptr) return;
+  const WaitsAnswer& waits = running->block_->waits;
+  // relaxed: this thread alone answers, and a question that comes now may be asked again.
+  if (waits.asked.load(std::memory_order_relaxed) != waits.answered.load(std::memory_order_relaxed))
+    leave_place(*running, context);
+}
+
+void Diagnostics::Handlers::report_thread(State& state, const void* context, Wanted wanted) noexcept {
   Thread* thread = nullptr;
   {
     const HandlerLock locked(state.lock);
     thread = state.find(this_thread());
   }
   // The thread's own list needs no lock: only this thread changes it, with the signal blocked.
-  if (thread != nullptr) {
+  if (thread != nullptr && wanted == Wanted::place) {
+    leave_place_of_running(*thread, context);
+  } else if (thread != nullptr) {
     std::array<char, kReportBytes> buffer;
     SignalText text(buffer.data(), buffer.size());
     Registration& first = *thread->first;
@@ -261,8 +284,18 @@ void Diagnostics::Handlers::report_thread(State& state, const void* context) noe
   state.reported.fetch_add(1, std::memory_order_release);  // pairs with the acquire load in report_all()
 }
 
+/// False when it has just ended.
+bool Diagnostics::Handlers::ask_thread(pid_t id, Wanted wanted) noexcept {
+  siginfo_t question{};
+  question.si_signo = SIGUSR1;
+  question.si_code = SI_TKILL;
+  question.si_pid = ::getpid();
+  question.si_value.sival_int = wanted == Wanted::place ? kWhereOnly : 0;
+  return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), id, SIGUSR1, &question) == 0;
+}
+
 /// A signal to the process arrives in any of its threads: that one asks the others, one after another.
-void Diagnostics::Handlers::report_all(State& state, const void* context) noexcept {
+void Diagnostics::Handlers::report_all(State& state, const void* context, Wanted wanted) noexcept {
   std::array<pid_t, 2048> ids;
   std::size_t count = 0;
   {
@@ -275,11 +308,11 @@ void Diagnostics::Handlers::report_all(State& state, const void* context) noexce
   // The newest thread is first in the list; ranks read better in their order.
   for (std::size_t i = count; i-- > 0;) {
     if (ids[i] == self) {
-      report_thread(state, context);
+      report_thread(state, context, wanted);
       continue;
     }
     const std::uint32_t before = state.reported.load(std::memory_order_acquire);  // pairs with report_thread()
-    if (::syscall(SYS_tgkill, ::getpid(), ids[i], SIGUSR1) != 0) continue;        // it has just ended
+    if (!ask_thread(ids[i], wanted)) continue;
     for (; patience_ms > 0 && state.reported.load(std::memory_order_acquire) == before; --patience_ms) sleep_ms(1);
   }
 }
@@ -288,10 +321,12 @@ void Diagnostics::Handlers::on_report(int, siginfo_t* info, void* context) noexc
   const int error = errno;
   if (State* the = state()) {
     const bool asked_by_another_thread = info->si_code == SI_TKILL && info->si_pid == ::getpid();
+    const bool with_value = asked_by_another_thread || info->si_code == SI_QUEUE;
+    const Wanted wanted = with_value && info->si_value.sival_int == kWhereOnly ? Wanted::place : Wanted::waits;
     if (asked_by_another_thread) {
-      report_thread(*the, context);
+      report_thread(*the, context, wanted);
     } else {
-      report_all(*the, context);
+      report_all(*the, context, wanted);
     }
   }
   errno = error;

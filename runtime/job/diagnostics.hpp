@@ -29,6 +29,9 @@ class RankReporter {
   /// Appends a headline that names the rank, further lines, which begin with two blanks, and frames (add_frame).
   /// `context`: the interrupted code.
   virtual void report(SignalText& text, int rank, const void* context) const noexcept = 0;
+  /// In no handler, while the loop waits: appends the function of an interface that the program is in, on a line, and
+  /// the program's frames; nothing where there is none.
+  virtual void add_call(SignalText& text) const noexcept = 0;
 
  protected:
   ~RankReporter() = default;
@@ -50,6 +53,10 @@ class Diagnostics {
   ~Diagnostics();
   Diagnostics(const Diagnostics&) = delete;
   Diagnostics& operator=(const Diagnostics&) = delete;
+
+  /// Goes with SIGUSR1 (sigqueue): no reports are wanted, but of ranks that have not answered their launcher's question
+  /// (WaitsAnswer) where they run, in their blocks.
+  static constexpr int kWhereOnly = 0x57484552;
 
   /// The rank that the calling thread is, or whose loop it turns just now; -1: of none, or of no rank that is watched.
   /// Of a rank with helper threads these are the rank's, too, if it is the only one of this process.

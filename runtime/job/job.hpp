@@ -115,6 +115,17 @@ struct NodePart {
 /// survive: the rank's process has failed, and its peers on the node are to know.
 enum class RankPhase : std::uint32_t { starting, attached, finished, lost };
 
+/// How a rank tells its launcher what it awaits. The launcher raises `asked` and rings; a rank whose loop finds nothing
+/// to do writes its answer, and then the question's number into `answered`. One that runs does not answer.
+struct alignas(64) WaitsAnswer {
+  std::atomic<std::uint32_t> asked{0};
+  std::atomic<std::uint32_t> answered{0};
+  /// How many times the loop has gone to sleep, as far as it has come.
+  std::atomic<std::uint64_t> sleeps{0};
+  std::uint32_t bytes;  ///< Of the answer: insight::RankWaits, encoded.
+  std::array<std::byte, (20 << 10)> answer;
+};
+
 /// One rank's part of the control area.
 struct alignas(4096) RankBlock {
   Doorbell doorbell;
@@ -135,12 +146,13 @@ struct alignas(4096) RankBlock {
   std::int32_t listen_fd = -1;
   ExposedTable exposed;
   std::array<char, 5120> crash_text;
+  WaitsAnswer waits;
 };
 
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 13;
+  static constexpr std::uint32_t kVersion = 14;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

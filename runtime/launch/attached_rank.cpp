@@ -12,6 +12,7 @@
 #include "runtime/launch/boot.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
+#include "runtime/launch/wait_witness.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -35,6 +36,7 @@ struct AttachedRank::State {
   const JobRegion* region = nullptr;
   std::uint32_t id = 0;
   std::optional<BootedRank> self;
+  std::optional<WaitWitness> witness;
   Event program_ended;
   RootEnd end;
   std::optional<App> app;  // what live() runs: waits for the program's end
@@ -65,6 +67,7 @@ void AttachedRank::State::begin(const RankReporter& reporter, LoopGate* gate) {
   self.emplace(*region, id, launched_region.has_value());
   if (gate != nullptr) self->loop.share(*gate);
   self->watch.report_by(&reporter);
+  if (launched_region) witness.emplace(self->rank, region->block(id), &reporter);
   const std::exception_ptr failure = self->connect(wiring);
   app.emplace([this, failure](Rank&) -> Task<> {
     if (failure) std::rethrow_exception(failure);
@@ -108,6 +111,7 @@ void AttachedRank::finish() {
     std::rethrow_exception(state.end.error);
   }
   state.self->watch.report_by(nullptr);  // it may ask the rank
+  state.witness.reset();
   state.self.reset();
   state.region->block(state.id).phase.store(RankPhase::finished, std::memory_order_release);  // as in boot.cpp
   if (state.pmix) {

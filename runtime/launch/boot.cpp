@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
+#include "runtime/launch/wait_witness.hpp"
 #include "runtime/scattered/exchange.hpp"
 #include "runtime/team/team.hpp"
 
@@ -44,6 +46,8 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
   RankBlock& block = region.block(id);
   try {
     BootedRank self(region, id, under_launcher);
+    std::optional<WaitWitness> witness;
+    if (under_launcher) witness.emplace(self.rank, block);
     const std::exception_ptr failure = self.connect(wiring);
     self.loop.run(live(self.rank, failure ? App([failure](Rank&) { return fail(failure); }) : app, wiring));
   } catch (...) {

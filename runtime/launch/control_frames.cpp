@@ -255,6 +255,8 @@ template std::vector<std::byte> encode(std::string);
 template std::string decode(std::span<const std::byte>);
 template std::vector<std::byte> encode(std::uint32_t);
 template std::uint32_t decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(std::vector<std::uint32_t>);
+template std::vector<std::uint32_t> decode(std::span<const std::byte>);
 
 std::vector<std::byte> FrameParser::header(ControlFrameType type, std::size_t payload_bytes) {
   const auto length = static_cast<std::uint32_t>(payload_bytes);

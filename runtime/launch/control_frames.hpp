@@ -23,10 +23,13 @@ enum class ControlFrameType : std::uint8_t {
   kill,          ///< SIGKILL to all ranks.
   stop,          ///< As by Ctrl-Z.
   resume,
-  report,      ///< Make your ranks say what they await.
-  watch,       ///< Somewhere a rank has ended without calling coracle::run: tell when one of yours waits.
-  input,       ///< Bytes for the standard input of the rank that reads it; none: its end.
-  neighbours,  ///< std::vector<NodeInterfaces>: of all nodes, once all have answered; after `interfaces` only.
+  report,        ///< Make your ranks say what they await.
+  watch,         ///< Somewhere a rank has ended without calling coracle::run: tell when one of yours waits.
+  input,         ///< Bytes for the standard input of the rank that reads it; none: its end.
+  neighbours,    ///< std::vector<NodeInterfaces>: of all nodes, once all have answered; after `interfaces` only.
+  look,          ///< Ask your ranks what they await.
+  locate,        ///< std::vector<std::uint32_t>: find out where in the program these ranks are.
+  forget_times,  ///< See WaitCollector.
   // From a node.
   hello,       ///< std::uint32_t: JobHeader::kVersion.
   interfaces,  ///< NodeInterfaces, of a node on another machine for which the user has named none.
@@ -40,7 +43,8 @@ enum class ControlFrameType : std::uint8_t {
   errors,      ///< The same of standard error, where that does not go by itself.
   credit,      ///< std::uint32_t: bytes of input that have been passed on.
   ended,       ///< NodeEnd: all ranks have.
-  last = ended,
+  states,      ///< The answer to `look` and `locate`: insight::RankState of each rank.
+  last = states,
 };
 
 struct ControlFrame {
@@ -76,7 +80,7 @@ struct NodeEnd {
   std::string details;         ///< Of the first crash.
 };
 
-/// T: one of the above, JobFailure, std::string, std::uint32_t, or a vector of NodeInterfaces.
+/// T: one of the above, JobFailure, std::string, std::uint32_t or a vector of it, or one of NodeInterfaces.
 template <class T>
 std::vector<std::byte> encode(T value);
 /// Throws Error (bad_input) for bytes that no encode() has made.

@@ -33,9 +33,11 @@ constexpr auto kReportPatience = 7s;     // for a node's ranks to report
 }  // namespace
 
 HeadLauncher::HeadLauncher(JobOptions options)
-    : options_(std::move(options)), verdict_([](const JobFailure& failure) {
+    : options_(std::move(options)),
+      verdict_([](const JobFailure& failure) {
         if (!failure.text.empty()) say("{}", failure.text);
-      }) {
+      }),
+      states_(peers_, changed_, options_.shape.size) {
   catch_broken_pipes();
   JobOptions here = options_;
   if (!options_.hosts.empty()) here.shape.placement = Placement::process;  // whether others offer pvas they will say
@@ -68,6 +70,9 @@ Task<int> HeadLauncher::serve(Scope& services) {
   }
   standard_.serve(services, loop_.io());
   services.spawn(take_signals());
+  services.spawn(questions_.serve(loop_.io(), services, [this](std::string question) {
+    return stall_watch_.answer(std::move(question), options_);
+  }));
   const auto ready = [this] { return ending_ || std::ranges::all_of(peers_, &NodePeer::has_card); };
   if (!co_await finishes_within(kStartPatience, changed_.wait(ready))) {
     for (NodePeer& peer : peers_)
@@ -84,6 +89,7 @@ Task<int> HeadLauncher::serve(Scope& services) {
 void HeadLauncher::start_ranks() {
   send_directory(peers_);
   started_ = true;
+  if (options_.stall) services_->spawn(stall_watch_.serve(*options_.stall));
   const JobShape& shape = options_.shape;
   if (options_.verbose) {
     say("starting {} ranks of {} on {} nodes, placement {}", shape.size, program_names(options_), shape.nodes,
@@ -135,6 +141,7 @@ Task<> HeadLauncher::limit_time() {
   if (ending_ || letting_go_) co_return;
   timed_out_ = true;
   say("the job has not ended within {}; this is what its ranks await:", text_of(limit));
+  if (started_) co_await stall_watch_.tell_why();
   co_await report_all();
   fail(nullptr, {"", 124, false, true});
   changed_.notify_all();
@@ -231,6 +238,9 @@ void HeadLauncher::obey(NodePeer& peer, const ControlFrame& frame) {
       return;
     case ControlFrameType::reported:
       peer.reported = true;
+      return;
+    case ControlFrameType::states:
+      peer.states = insight::decode_states(frame.payload);
       return;
     case ControlFrameType::output:
       return standard_.write(OutputStream::output, frame.payload);

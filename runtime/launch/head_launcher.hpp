@@ -9,8 +9,11 @@
 #include "runtime/core/condition.hpp"
 #include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/job_options.hpp"
+#include "runtime/launch/job_questions.hpp"
 #include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/node_peer.hpp"
+#include "runtime/launch/node_states.hpp"
+#include "runtime/launch/stall_watch.hpp"
 #include "runtime/launch/standard_files.hpp"
 
 namespace coracle::internals {
@@ -61,6 +64,9 @@ class HeadLauncher {
   const NodePeer* culprit_ = nullptr;  ///< Whose failure the verdict is.
   Scope* services_ = nullptr;
   Condition changed_;  ///< Something has happened that a coroutine above may wait for.
+  NodeStates states_;
+  StallWatch stall_watch_{states_};
+  JobQuestions questions_;
   bool started_ = false;
   bool ending_ = false;
   bool killed_ = false;        ///< The ranks were, by their launchers ...

@@ -52,6 +52,7 @@ struct JobOptions {
   InputReaders input;
   Binding binding = Binding::core;
   std::optional<std::chrono::nanoseconds> timeout;  ///< For the whole job.
+  std::optional<std::chrono::nanoseconds> stall;    ///< Ranks that have waited for so long are explained (StallWatch).
   bool verbose = false;
   std::vector<std::string> notes;  ///< Told if verbose: what the layers above have chosen.
 };

@@ -8,6 +8,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/memory_room.hpp"
+#include "runtime/launch/job_questions.hpp"
 #include "runtime/launch/processes.hpp"
 #include "runtime/launch/say.hpp"
 #include "runtime/launch/supervisor.hpp"
@@ -55,8 +56,12 @@ int Launcher::run() {
     for (const std::string& note : options_.notes) say("{}", note);
   }
   StandardFiles standard;
+  JobQuestions questions;
   const int status = loop.run([&](Scope& services) {
     set_up_standard_files(standard, services, loop.io());
+    services.spawn(questions.serve(loop.io(), services, [this, &supervisor](std::string question) {
+      return supervisor.stall_watch().answer(std::move(question), options_);
+    }));
     return supervisor.run(ranks_->start_all(supervisor, guardian_));
   });
   ranks_->finish_output();

@@ -273,6 +273,7 @@ Supervisor::Options LocalRanks::supervision(const Guardian& guardian) {
   Supervisor::Options options;
   options.programs = paths_;
   options.timeout = options_.timeout;
+  options.stall = options_.stall;
   options.reaped = [this, &guardian](pid_t pid) {
     guardian.remove(pid);
     reaped(pid);

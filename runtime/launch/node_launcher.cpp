@@ -249,6 +249,12 @@ void NodeLauncher::obey(const ControlFrame& frame, Scope& services) {
     case ControlFrameType::report:
       if (!std::exchange(reporting_, true)) services.spawn(report());
       return;
+    case ControlFrameType::look:
+      return services.spawn(tell_states({}));
+    case ControlFrameType::locate:
+      return services.spawn(tell_states(decode<std::vector<std::uint32_t>>(frame.payload)));
+    case ControlFrameType::forget_times:
+      return supervisor_->states().forget_times();
     case ControlFrameType::watch:
       if (!std::exchange(watching_, true)) services.spawn(tell_of_waits());
       return;
@@ -261,6 +267,18 @@ Task<> NodeLauncher::report() {
   co_await supervisor_->report();
   reporting_ = false;
   head_.send(ControlFrameType::reported);
+}
+
+/// `located`: only where these are, without another look.
+Task<> NodeLauncher::tell_states(std::vector<std::uint32_t> located) {
+  std::vector<insight::RankState> states;
+  if (located.empty())
+    states = co_await supervisor_->states().look();
+  else
+    states = co_await supervisor_->states().locate(std::move(located));
+  std::vector<std::byte> bytes = insight::encode(states);
+  if (bytes.size() > FrameParser::kPayloadMax) bytes = insight::encode(std::vector<insight::RankState>());
+  head_.send(ControlFrameType::states, bytes);
 }
 
 /// Somewhere a rank has ended without calling coracle::run: is there one that waits for it?

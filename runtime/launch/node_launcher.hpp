@@ -51,6 +51,7 @@ class NodeLauncher {
   void obey(const ControlFrame& frame, Scope& services);
   Task<> report();
   Task<> tell_of_waits();
+  Task<> tell_states(std::vector<std::uint32_t> located);
   Task<> let_go();
 
   Standard standard_;

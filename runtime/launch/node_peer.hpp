@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/insight/rank_waits.hpp"
 #include "runtime/job/process.hpp"
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/job_failure.hpp"
@@ -24,9 +25,10 @@ struct NodePeer {
   std::optional<NodeEnd> end;
   std::optional<ExitStatus> exit;  ///< Of `pid`.
   bool greeted = false;
-  bool lost = false;      ///< Its launcher went before its ranks had ended.
-  bool refused = false;   ///< It can't take part: its launcher only waits to be let go.
-  bool reported = false;  ///< The answer to ControlFrameType::report has come.
+  bool lost = false;                                      ///< Its launcher went before its ranks had ended.
+  bool refused = false;                                   ///< It can't take part: its launcher only waits to be let go.
+  bool reported = false;                                  ///< The answer to ControlFrameType::report has come.
+  std::optional<std::vector<insight::RankState>> states;  ///< The answer to ControlFrameType::look.
 
   /// Nothing more is to be expected from it.
   bool done() const noexcept { return end.has_value() || lost || refused; }

@@ -42,7 +42,9 @@ Supervisor::Supervisor(const JobRegion& region, LauncherLoop& loop, Options opti
           options_.failed(failure);
         else if (!failure.text.empty())
           say("{}", failure.text);
-      }) {}
+      }),
+      states_(
+          region, ranks_, reaping_, [this] { return ending_ || all_stopped_; }, options_.programs) {}
 
 Task<int> Supervisor::run(Task<> start) {
   std::exception_ptr failure;
@@ -61,6 +63,9 @@ Task<> Supervisor::supervise(Scope& services, Task<> start) {
   services_ = &services;
   services.spawn(take_signals());
   if (options_.timeout) services.spawn(limit_time());
+  // In `sim` all ranks are one process's, which knows by itself when nothing can happen any more.
+  const bool simulated = region_.shape().placement == Placement::sim;
+  if (options_.stall && !simulated) services.spawn(stall_watch_.serve(*options_.stall));
   co_await start;
   co_await changed_.wait([this] { return ranks_.running() == 0 || given_up_; });
 }
@@ -144,6 +149,7 @@ void Supervisor::stop_all() {
 void Supervisor::continue_all() {
   ranks_.signal_all(SIGCONT);
   for (RankProcess& process : ranks_.all()) process.note_stop(0);
+  states_.forget_times();
   all_stopped_ = false;
 }
 
@@ -154,6 +160,7 @@ Task<> Supervisor::limit_time() {
   const bool ended = !ranks_.all().empty() && ranks_.running() == 0;
   if (ending_ || ended) co_return;
   say("the job has not ended within {}; this is what its ranks await:", text_of(limit));
+  if (region_.shape().placement != Placement::sim) co_await stall_watch_.tell_why();
   co_await report();
   if (ending_) co_return;
   ++failures_;

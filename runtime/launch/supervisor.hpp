@@ -15,7 +15,9 @@
 #include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/listeners.hpp"
+#include "runtime/launch/local_states.hpp"
 #include "runtime/launch/rank_table.hpp"
+#include "runtime/launch/stall_watch.hpp"
 #include "runtime/launch/stopped_ranks.hpp"
 
 namespace coracle::internals {
@@ -30,6 +32,7 @@ class Supervisor final : public HealthSource {
   struct Options {
     std::vector<std::string> programs;  ///< Paths, for the backtraces.
     std::optional<std::chrono::nanoseconds> timeout;
+    std::optional<std::chrono::nanoseconds> stall;
     /// Called with the number of each process that has been reaped.
     std::function<void(pid_t)> reaped;
     /// For a node of several: called instead of saying what failed first, and again for what outweighs that. The words
@@ -68,6 +71,9 @@ class Supervisor final : public HealthSource {
   void continue_all();
   /// Makes every rank say what it awaits. None is reaped meanwhile.
   Task<> report();
+  /// What the ranks await, as data.
+  LocalStates& states() noexcept { return states_; }
+  StallWatch& stall_watch() noexcept { return stall_watch_; }
   const RankTable& ranks() const noexcept { return ranks_; }
   HealthAnswer health(std::uint32_t rank) noexcept override;
   /// Ranks that failed by themselves.
@@ -109,6 +115,8 @@ class Supervisor final : public HealthSource {
   bool all_stopped_ = false;       ///< By Ctrl-Z.
   bool looking_ = false;           ///< At stopped ranks.
   bool unattached_ended_ = false;  ///< A rank ended well without ever having attached.
+  LocalStates states_;
+  StallWatch stall_watch_{states_};
 };
 
 }  // namespace coracle::internals

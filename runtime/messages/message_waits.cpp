@@ -31,6 +31,11 @@ void throw_truncated(const Received& received, std::uint32_t rank, std::size_t b
 MessageWait::MessageWait(Arrivals& arrivals, Team& team, std::uint32_t source, const char* what) noexcept
     : Waiter(what, peer_of(team, source)), arrivals_(arrivals), team_(team), source_(source) {}
 
+WaitDetail MessageWait::detail() const noexcept {
+  const std::optional<std::uint64_t> tag = wanted_tag();
+  return {tag ? WaitKind::receive : WaitKind::transfer, team_.core().identity(), tag.value_or(0)};
+}
+
 void MessageWait::begin() {
   enter();
   arrivals_.rank().core().peers().observers().add(*this);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <system_error>
 
 #include "runtime/core/scope.hpp"
@@ -22,6 +23,7 @@ class Team;
 /// any. It lives in the waiting coroutine's frame.
 class MessageWait : public Waiter, private LossObserver {
  public:
+  WaitDetail detail() const noexcept override;
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
@@ -55,6 +57,8 @@ class MessageWait : public Waiter, private LossObserver {
  private:
   /// Enters, or leaves, the list of those who are told of messages.
   virtual void enter() = 0;
+  /// Of which messages it waits for one: kAnyTag or a tag; nothing while it has one that is being fetched.
+  virtual std::optional<std::uint64_t> wanted_tag() const noexcept = 0;
   virtual void retire() noexcept = 0;
 
   void begin();
@@ -111,6 +115,9 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   };
 
   void enter() override;
+  std::optional<std::uint64_t> wanted_tag() const noexcept override {
+    return state_ == State::open ? std::optional(wanted.tag) : std::nullopt;
+  }
   void retire() noexcept override;
   void cancel(std::error_code reason) noexcept override {
     if (state_ == State::open) MessageWait::cancel(reason);

@@ -29,6 +29,7 @@ class ProbeWait final : public MessageWait {
 
  private:
   void enter() override { arrivals().probes().push_back(this); }
+  std::optional<std::uint64_t> wanted_tag() const noexcept override { return wanted_.tag; }
   void retire() noexcept override { std::erase(arrivals().probes(), this); }
 
   Envelope wanted_;

@@ -84,6 +84,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   PendingSend offered(rank_.core(), peer, *this, serial, source);
   std::vector<std::byte> layout;
   const ReadyToSend offer = describe(offered, peer, layout);
+  offered.taken.explain({WaitKind::send, envelope.team, envelope.tag});
   // What is scattered goes to other nodes in pieces, which this rank sends; of what is on a GPU they need the layout.
   const ReadExposure exposure(rank_.core().read_exposures(), offer.on_device() ? std::span<const std::byte>(layout)
                                                              : source.is_scattered() ? std::span<const std::byte>()

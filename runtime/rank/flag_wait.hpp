@@ -67,6 +67,7 @@ class [[nodiscard]] FlagWait final : public Waiter, private LossObserver {
            int peer) noexcept
       : Waiter("flag", peer), waits_(waits), flag_(flag), at_least_(at_least), bit_(bit), observers_(observers) {}
 
+  WaitDetail detail() const noexcept override { return {WaitKind::collective}; }
   bool await_ready() const noexcept {
     return flag_.reached(at_least_) || (waits_.loop().spins() && look_for(flag_, at_least_));
   }

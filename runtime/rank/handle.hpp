@@ -30,6 +30,7 @@ class OperationGroup final : public OperationOwner {
   class [[nodiscard]] Done final : public Waiter {
    public:
     explicit Done(OperationGroup& group) noexcept : Waiter("operations"), group_(group) {}
+    WaitDetail detail() const noexcept override { return {WaitKind::operation}; }
     bool await_ready() const noexcept { return group_.pending_ == 0; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> self) noexcept {

@@ -74,6 +74,7 @@ class Operation : public Waiter {
     finished_ = true;
     settle();
   }
+  WaitDetail detail() const noexcept override { return {WaitKind::operation}; }
   bool finished() const noexcept { return finished_; }
   bool is_atomic() const noexcept {
     return verb == Verb::fetch_add || verb == Verb::compare_swap || verb == Verb::modify;

@@ -28,6 +28,10 @@ class PeerEvent final : public Waiter, private LossObserver {
   PeerEvent(RankCore& core, const char* what, std::uint32_t peer, LossObservers& observers) noexcept
       : PeerEvent(core, what, peer, observers, true) {}
 
+  /// What is awaited, for explanations; without it, what a team's members do, or that the peer's runtime answers.
+  void explain(const WaitDetail& detail) noexcept { detail_ = detail; }
+  WaitDetail detail() const noexcept override { return detail_; }
+
   void set() noexcept {
     set_ = true;
     if (!waiting()) return;
@@ -81,12 +85,14 @@ class PeerEvent final : public Waiter, private LossObserver {
   bool team_;
   bool interruptible_;
   bool set_ = false;
+  WaitDetail detail_{team_ ? WaitKind::collective : WaitKind::operation};
 };
 
 /// Waits until more than `known` peers are lost; gives how many are. While it waits, all peers' health is asked after.
 class [[nodiscard]] MoreLost final : public Waiter, private LossObserver {
  public:
   MoreLost(RankCore& core, std::size_t known) noexcept : Waiter("loss of a peer"), core_(core), known_(known) {}
+  WaitDetail detail() const noexcept override { return {WaitKind::loss}; }
 
   bool await_ready() const noexcept { return core_.peers().losses().size() > known_; }
   template <class Promise>

@@ -31,7 +31,9 @@ struct TaskValue<Task<T>> {
 
 /// A call that waits for its answer; it lives in the caller's frame, and its address travels with the call.
 struct PendingCall {
-  PendingCall(RankCore& core, std::uint32_t peer) noexcept : answered(core, "call", peer) {}
+  PendingCall(RankCore& core, std::uint32_t peer) noexcept : answered(core, "call", peer) {
+    answered.explain({WaitKind::call});
+  }
   PeerEvent answered;
   bool failed = false;
   std::vector<std::byte> result;

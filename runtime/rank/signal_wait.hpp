@@ -43,6 +43,7 @@ class [[nodiscard]] SignalWait : public Waiter {
     throw_if_failed();
     return signal_.value();
   }
+  WaitDetail detail() const noexcept override { return {WaitKind::signal}; }
 
  protected:
   SignalWait(SignalWaits& waits, Signal& signal, std::uint64_t at_least, int peer) noexcept
@@ -77,6 +78,7 @@ class [[nodiscard]] GuardedSignalWait final : public SignalWait, private LossObs
   GuardedSignalWait(SignalWaits& waits, Signal& signal, std::uint64_t at_least, LossObservers& observers) noexcept
       : SignalWait(waits, signal, at_least, -1), observers_(observers), from_(kTeam) {}
 
+  WaitDetail detail() const noexcept override { return {from_ == kTeam ? WaitKind::collective : WaitKind::signal}; }
   bool await_ready() const noexcept { return reached() || peers().lost(from_); }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {

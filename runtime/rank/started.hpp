@@ -58,6 +58,7 @@ class StartedState {
 class StartedWait : public Waiter {
  public:
   explicit StartedWait(StartedState& state) noexcept : Waiter("started task"), state_(state) {}
+  WaitDetail detail() const noexcept override { return {WaitKind::children}; }
   bool await_ready() const noexcept { return state_.finished_; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> self) noexcept {

@@ -101,6 +101,7 @@ Task<> CollectiveWatchdog::compare(Rank& rank, std::uint32_t team, std::uint32_t
   auto& watchdog = rank.local<CollectiveWatchdog>();
   const std::uint64_t ticket = ++watchdog.last_ticket_;
   Asked asked{{rank.core(), "what a member has called", peer, rank.core().peers().observers()}, {}};
+  asked.answered.explain({WaitKind::readiness});  // nobody goes on, or stands still, because of it
   watchdog.asked_.emplace(ticket, &asked);
   std::exception_ptr failure;
   try {

@@ -60,6 +60,7 @@ class [[nodiscard]] HelperThreads::Run final : public Waiter {
  public:
   Run(HelperThreads& threads, void (*function)(void*), void* context) noexcept
       : Waiter("helper thread"), threads_(threads), function_(function), context_(context) {}
+  WaitDetail detail() const noexcept override { return {WaitKind::device}; }
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> self) noexcept {

@@ -53,7 +53,9 @@ void ControllerLink::prefetch(std::uint64_t first, std::uint64_t count) noexcept
 
 /// A page that the controller was asked for; it lives in the asker's frame, and its address travels.
 struct ControllerLink::Asked {
-  Asked(RankCore& core, std::uint32_t controller) noexcept : answered(core, "page", controller) {}
+  Asked(RankCore& core, std::uint32_t controller) noexcept : answered(core, "page", controller) {
+    answered.explain({WaitKind::inside});  // whoever holds the page may let it go
+  }
   PeerEvent answered;
   std::uint32_t frame = Frames::kNone;
   std::error_code code;

@@ -21,6 +21,7 @@ class Command {
   /// Waits for its end: the exit status, 128 + signal, or -1 when it took longer than a minute.
   int wait();
   void signal(int number) const;
+  pid_t pid() const noexcept { return pid_; }
   /// True once it has written `text` to standard error; false when it has not within 20 seconds or has ended before.
   bool says(const std::string& text);
 

@@ -60,7 +60,17 @@ HANGS = {
         r"rank 3: in MPI_Barrier on communicator \d+\.\d+ of 2 processes, for "]),
     "end": (124, [
         r"rank 0: in MPI_Finalize, until all ranks have called it, for \d+\.\d+ s\n(  .*\n)*    main at \S*hangs.c:\d+",
-        r"rank 1: in MPI_Wait for a receive from rank 0, tag 6, on ocean, for \d+\.\d+ s\n"]),
+        r"rank 1: in MPI_Wait for a receive from rank 0, tag 6, on ocean, for \d+\.\d+ s\n",
+        r"\ndeadlock: rank 1 waits to receive from rank 0, tag 6 in MPI_Wait at hangs.c:\d+, but rank 0 has left its "
+        r"function"]),
+    "cycles": (124, [
+        r"\ndeadlock: rank 0 waits for rank 1 waits for rank 0, both in receive, tag 7\n"
+        r"  rank 0 waits to receive from rank 1, tag 7 in MPI_Recv at hangs.c:\d+\n"
+        r"  rank 1 waits to receive from rank 0, tag 7 in MPI_Recv at hangs.c:\d+\n"
+        r"deadlock: rank 2 waits for rank 3 waits for rank 2, both in receive, tag 7\n"]),
+    "missing": (124, [
+        r"\ndeadlock: 3 of 4 are in MPI_Allreduce of 4 bytes #1 of team 0.1 at hangs.c:\d+; rank 1 waits to receive from "
+        r"rank 0, tag 3 in MPI_Recv at hangs.c:\d+\n"]),
 }
 # By the module mpi_f08, whose library calls ours.
 WRONG_MODULES = {

@@ -7,12 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <latch>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -255,6 +258,39 @@ TEST_CASE("diagnostics: one SIGUSR1 to the process makes every rank's thread rep
   CHECK(ended.status == 0);
   for (const char* rank : {"rank 0: 2 waits\n", "rank 1: 2 waits\n", "rank 2: 2 waits\n"})
     CHECK(count_of(ended.text, rank) == 1);
+}
+
+TEST_CASE("diagnostics: whoever has not answered what it awaits is asked where it runs, and says nothing aloud") {
+  std::array<SharedBlock, 2> blocks;
+  constexpr std::size_t kAnswered = 1;
+  for (const SharedBlock& block : blocks) block.get()->waits.asked.store(3);
+  blocks[kAnswered].get()->waits.answered.store(3);
+  const Ended ended = in_child([&blocks] {
+    Diagnostics diagnostics;
+    std::latch ready(3);
+    std::atomic<bool> over{false};
+    std::vector<std::thread> ranks;
+    for (int rank = 0; rank < 2; ++rank)
+      ranks.emplace_back([&, rank] {
+        EventLoop loop;
+        Diagnostics::Registration watch(rank, blocks[static_cast<std::size_t>(rank)].get(), loop);
+        ready.arrive_and_wait();
+        while (!over.load()) continue;
+      });
+    ready.arrive_and_wait();
+    sigval value{};
+    value.sival_int = Diagnostics::kWhereOnly;
+    ::sigqueue(::getpid(), SIGUSR1, value);
+    while (blocks[0].get()->running_bytes.load() == 0) ::usleep(1000);
+    over = true;
+    for (std::thread& rank : ranks) rank.join();
+  });
+  CHECK(ended.status == 0);
+  CHECK(ended.text.empty());
+  const RankBlock& told = *blocks[0].get();
+  CHECK(
+      std::string_view(told.crash_text.data(), told.running_bytes.load()).starts_with("rank 0 is running at:\n  at "));
+  CHECK(blocks[kAnswered].get()->running_bytes.load() == 0);
 }
 
 TEST_CASE("diagnostics: a thread of many ranks groups their waits") {

@@ -31,6 +31,7 @@ class [[nodiscard]] Copy final : public Waiter, private tca::DmaTransfer {
   /// Only before it has been awaited.
   Copy(Copy&&) noexcept = default;
 
+  WaitDetail detail() const noexcept override { return {WaitKind::device}; }
   bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> self) noexcept {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "runtime/core/scope.hpp"
+#include "runtime/insight/verdict.hpp"
 #include "runtime/job/wait_report.hpp"
+#include "runtime/launch/wait_witness.hpp"
 #include "runtime/team/collective_watchdog.hpp"
 
 namespace coracle::internals::sim {
@@ -58,6 +60,20 @@ class Grouping final : public WaiterVisitor {
   std::uint32_t rank_ = 0;
 };
 
+/// Ranks that are not among those that wait have ended, one way or another.
+std::string verdicts(std::span<SimRank* const> ranks, std::size_t size) {
+  std::vector<insight::RankState> states(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    states[rank].rank = rank;
+    states[rank].doing = insight::Doing::ended;
+  }
+  for (SimRank* rank : ranks) {
+    states[rank->id()].doing = insight::Doing::waiting;
+    states[rank->id()].waits = waits_of(rank->rank());
+  }
+  return insight::text_of(insight::find_verdicts(states));
+}
+
 }  // namespace
 
 std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std::span<const std::uint32_t> dead,
@@ -68,6 +84,7 @@ std::string explain_waits(std::span<SimRank* const> ranks, std::size_t size, std
   std::vector<Rank*> all;
   for (SimRank* rank : ranks) all.push_back(&rank->rank());
   if (const std::string misfit = find_misfit(all); !misfit.empty()) text += misfit + '\n';
+  text += verdicts(ranks, size);
   Grouping grouping;
   for (SimRank* rank : ranks) grouping.look_at(*rank);
   text += grouping.text();

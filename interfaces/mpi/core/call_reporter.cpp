@@ -64,6 +64,13 @@ void CallReporter::report(internals::SignalText& text, int rank, const void* con
   stack.add_frames(text);
 }
 
+void CallReporter::add_call(internals::SignalText& text) const noexcept {
+  const ProgramStack stack;
+  if (stack.function() == nullptr) return;
+  text.add("{}\n", stack.function());
+  stack.add_frames(text);
+}
+
 void CallReporter::add_headline(internals::SignalText& text, const char* function) const noexcept {
   const CallNote* const note = progress_ != nullptr ? progress_->waiting() : nullptr;
   if (function == nullptr && note == nullptr) return text.add("in no function of MPI\n");

@@ -19,6 +19,7 @@ class CallReporter final : public internals::RankReporter {
   /// From now on it tells what this rank awaits, too, and not only its function. Both live as long as reports may come.
   void begin(internals::Rank& rank, const Progress& progress) noexcept;
   void report(internals::SignalText& text, int rank, const void* context) const noexcept override;
+  void add_call(internals::SignalText& text) const noexcept override;
 
  private:
   void add_headline(internals::SignalText& text, const char* function) const noexcept;

@@ -37,6 +37,17 @@ static void in_long_messages(void) {
   if (rank_of_world == 3) MPI_Barrier(odd);
 }
 
+static void in_cycles(void) {
+  int value = 1;
+  MPI_Recv(&value, 1, MPI_INT, rank_of_world ^ 1, 7, ocean, MPI_STATUS_IGNORE);
+}
+
+static void without_one(void) {
+  int value = 1, sum = 0;
+  if (rank_of_world == 1) MPI_Recv(&value, 1, MPI_INT, 0, 3, ocean, MPI_STATUS_IGNORE);
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, ocean);
+}
+
 static void at_the_end(void) {
   MPI_Request request;
   int value;
@@ -52,6 +63,8 @@ int main(int argc, char** argv) {
   MPI_Comm_set_name(ocean, "ocean");
   if (strcmp(where, "messages") == 0) in_messages();
   if (strcmp(where, "long-messages") == 0) in_long_messages();
+  if (strcmp(where, "cycles") == 0) in_cycles();
+  if (strcmp(where, "missing") == 0) without_one();
   if (strcmp(where, "end") == 0) at_the_end();
   MPI_Finalize();
   return 0;

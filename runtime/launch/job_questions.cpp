@@ -1,0 +1,191 @@
+// One line to ask, all bytes until the end of the stream to answer.
+#include "runtime/launch/job_questions.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "runtime/core/combinators.hpp"
+#include "runtime/core/error.hpp"
+
+namespace coracle::internals {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kQuestionMax = 64;
+constexpr auto kAskerPatience = 10s;  // with who has connected
+constexpr int kAnswerMs = 15'000;     // a launcher asks its nodes, and those their ranks
+constexpr int kWaitingMax = 16;
+
+/// What comes before the launcher's number: "coracle/1000/".
+std::string name_prefix() {
+  return fmt::format("coracle/{}/", ::getuid());
+}
+
+/// Length of the whole address.
+socklen_t set_name(sockaddr_un& address, const std::string& name) {
+  address.sun_family = AF_UNIX;
+  address.sun_path[0] = '\0';
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+/// Whether the other end is this user's process, or root's.
+bool is_trusted(int socket) noexcept {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return false;
+  return peer.uid == ::getuid() || peer.uid == 0;
+}
+
+class Socket {
+ public:
+  explicit Socket(int fd) noexcept : fd_(fd) {}
+  ~Socket() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+/// Up to the end of a line; nothing: none came.
+Task<std::optional<std::string>> read_line(Io& io, int socket) {
+  std::string line;
+  while (line.size() < kQuestionMax && line.find('\n') == std::string::npos) {
+    co_await io.wait_readable(socket);
+    std::array<char, kQuestionMax> bytes;
+    const ssize_t count = ::recv(socket, bytes.data(), bytes.size() - line.size(), MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (count <= 0) break;
+    line.append(bytes.data(), static_cast<std::size_t>(count));
+  }
+  const std::size_t end = line.find('\n');
+  if (end == std::string::npos) co_return std::nullopt;
+  line.resize(end);
+  co_return line;
+}
+
+Task<> send_whole(Io& io, int socket, std::string text) {
+  std::string_view rest(text);
+  while (!rest.empty()) {
+    const ssize_t count = ::send(socket, rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0 && errno == EAGAIN)
+      co_await io.wait_writable(socket);
+    else if (count < 0 && errno != EINTR)
+      co_return;
+    else if (count > 0)
+      rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+Task<> converse(Io& io, int socket, JobQuestions::Answer answer) {
+  std::optional<std::string> question = co_await read_line(io, socket);
+  if (!question) co_return;
+  std::string text = co_await answer(std::move(*question));
+  co_await send_whole(io, socket, std::move(text));
+}
+
+Task<> serve_one(Io& io, int fd, JobQuestions::Answer answer) {
+  const Socket socket(fd);
+  if (!is_trusted(fd)) co_return;
+  try {
+    co_await finishes_within(kAskerPatience, converse(io, fd, std::move(answer)));
+  } catch (const Error& error) {  // whoever asks will see that there is no answer
+    if (error.code() == std::errc::operation_canceled) throw;
+  }
+}
+
+Error no_job(pid_t launcher, const char* why) {
+  return {Errc::bad_input,
+          fmt::format("{} is no job of yours on this machine ({}); `coracle ps` lists them: JOB is the "
+                      "process of `coracle run`",
+                      launcher, why)};
+}
+
+}  // namespace
+
+JobQuestions::JobQuestions() noexcept : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  if (fd_ < 0) return;
+  sockaddr_un address{};
+  const socklen_t bytes = set_name(address, name_prefix() + std::to_string(::getpid()));
+  if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 && ::listen(fd_, kWaitingMax) == 0) return;
+  ::close(std::exchange(fd_, -1));
+}
+
+JobQuestions::~JobQuestions() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Task<> JobQuestions::serve(Io& io, Scope& services, Answer answer) {
+  while (fd_ >= 0) {
+    co_await io.wait_readable(fd_);
+    const int socket = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (socket >= 0)
+      services.spawn(serve_one(io, socket, answer));
+    else
+      co_await sleep_for(100ms);  // without descriptors it would come round at once
+  }
+}
+
+std::vector<pid_t> jobs_here() {
+  std::vector<pid_t> jobs;
+  const std::string prefix = "@" + name_prefix();
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    const std::size_t begin = line.find(prefix);
+    if (begin == std::string::npos) continue;
+    pid_t pid = 0;
+    const char* const end = line.data() + line.size();
+    if (std::from_chars(line.data() + begin + prefix.size(), end, pid).ptr == end && pid > 0) jobs.push_back(pid);
+  }
+  // Connections that are being served have the name, too.
+  std::ranges::sort(jobs);
+  const auto again = std::ranges::unique(jobs);
+  jobs.erase(again.begin(), again.end());
+  return jobs;
+}
+
+std::optional<std::string> ask_job(pid_t launcher, std::string_view question) {
+  const Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (socket.fd() < 0) throw_errno(errno, "can't make a socket");
+  sockaddr_un address{};
+  const socklen_t bytes = set_name(address, name_prefix() + std::to_string(launcher));
+  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0)
+    throw no_job(launcher, "it listens nowhere");
+  if (!is_trusted(socket.fd())) throw no_job(launcher, "another user has taken its name");
+  const std::string line = std::string(question) + "\n";
+  if (::send(socket.fd(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+    return std::nullopt;
+  std::string answer;
+  for (;;) {
+    pollfd ready{socket.fd(), POLLIN, 0};
+    const int count = ::poll(&ready, 1, kAnswerMs);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
+    std::array<char, 4096> part;
+    const ssize_t come = ::recv(socket.fd(), part.data(), part.size(), 0);
+    if (come < 0 && errno == EINTR) continue;
+    if (come <= 0) break;
+    answer.append(part.data(), static_cast<std::size_t>(come));
+  }
+  return answer.empty() ? std::nullopt : std::optional(std::move(answer));
+}
+
+}  // namespace coracle::internals

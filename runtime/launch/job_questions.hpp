@@ -1,0 +1,44 @@
+// JobQuestions: the launcher's ear for `coracle ps` and `coracle why` of other terminals; and the other end, which
+// asks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/io.hpp"
+#include "runtime/core/scope.hpp"
+
+namespace coracle::internals {
+
+/// Listens at an abstract socket that is named by user and process, so that nothing is left behind. Only the same user,
+/// and root, is answered, by what the kernel says of who has connected.
+class JobQuestions {
+ public:
+  /// Answers a question of one line. What it throws ends that connection only.
+  using Answer = std::function<Task<std::string>(std::string question)>;
+
+  /// Where the name can't be taken nobody is heard: a job does not fail because of that.
+  JobQuestions() noexcept;
+  ~JobQuestions();
+  JobQuestions(const JobQuestions&) = delete;
+  JobQuestions& operator=(const JobQuestions&) = delete;
+
+  /// Has no end. Connections are served in `services`.
+  Task<> serve(Io& io, Scope& services, Answer answer);
+
+ private:
+  int fd_;
+};
+
+/// The launchers of this user's jobs on this machine.
+std::vector<pid_t> jobs_here();
+/// The answer of a job's launcher. Throws Error where there is no such job, or it is another user's. Nothing: it does
+/// not answer.
+std::optional<std::string> ask_job(pid_t launcher, std::string_view question);
+
+}  // namespace coracle::internals

@@ -1,0 +1,94 @@
+// Looks at intervals, a few to a stall time.
+#include "runtime/launch/stall_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/core/event.hpp"
+#include "runtime/launch/job_failure.hpp"
+#include "runtime/launch/say.hpp"
+
+namespace coracle::internals {
+namespace {
+
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kLooksPerStall = 4;
+constexpr auto kLeastInterval = 20ms;
+constexpr auto kMostInterval = 10s;
+// For whoever asks by himself: a state that lasts so long over several looks is one of waiting.
+constexpr auto kMoment = 600ms;
+constexpr int kLooksPerMoment = 3;
+
+std::uint64_t milliseconds(std::chrono::nanoseconds time) noexcept {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
+}  // namespace
+
+Task<StallWatch::Explanation> StallWatch::look(std::uint64_t stall_ms) {
+  const Mutex::Lock alone = co_await one_at_a_time_.lock();
+  Explanation found;
+  found.states = co_await source_.look();
+  const std::vector<std::uint32_t> wanted = insight::ranks_to_locate(found.states, stall_ms);
+  if (!wanted.empty()) {
+    std::vector<insight::RankState> located = co_await source_.locate(wanted);
+    if (located.size() == found.states.size()) found.states = std::move(located);
+  }
+  found.verdicts = insight::find_verdicts(found.states, stall_ms);
+  co_return found;
+}
+
+Task<> StallWatch::serve(std::chrono::nanoseconds stall) {
+  const auto interval = std::clamp<std::chrono::nanoseconds>(stall / kLooksPerStall, kLeastInterval, kMostInterval);
+  for (auto before = SteadyClock::now();; before = SteadyClock::now()) {
+    co_await sleep_for(interval);
+    // Where this launcher has not run meanwhile, perhaps nobody has.
+    if (SteadyClock::now() - before > 3 * interval) source_.forget_times();
+    const Explanation found = co_await look(milliseconds(stall));
+    tell_new(found.verdicts, stall);
+  }
+}
+
+void StallWatch::tell_new(const std::vector<insight::HangVerdict>& verdicts, std::chrono::nanoseconds stall) {
+  std::vector<insight::HangVerdict> news;
+  for (const insight::HangVerdict& verdict : verdicts)
+    if (told_.insert(verdict.key()).second) news.push_back(verdict);
+  if (news.empty()) return;
+  say("ranks have stood still for {} (--stall); the job goes on:", text_of(stall));
+  write_to_user(insight::text_of(news));
+}
+
+Task<StallWatch::Explanation> StallWatch::explain() {
+  for (int i = 0; i < kLooksPerMoment; ++i) {
+    const Mutex::Lock alone = co_await one_at_a_time_.lock();
+    static_cast<void>(co_await source_.look());
+    co_await sleep_for(kMoment / kLooksPerMoment);
+  }
+  co_return co_await look(milliseconds(kMoment));
+}
+
+Task<> StallWatch::tell_why() {
+  const Explanation found = co_await explain();
+  write_to_user(insight::text_of(found.verdicts));
+}
+
+Task<std::string> StallWatch::answer(std::string question, const JobOptions& options) {
+  const JobShape& shape = options.shape;
+  if (question == "ps") {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(SteadyClock::now() - begun_).count();
+    co_return fmt::format("{:>6}  {:>5}  {:<7}  {:>9}  {}", shape.size, shape.nodes, to_string(shape.placement),
+                          seconds, program_names(options));
+  }
+  if (shape.placement == Placement::sim)
+    co_return std::string("a simulated job knows by itself when nothing can happen any more, and says so\n");
+  const Explanation found = co_await explain();
+  if (question == "why json") co_return insight::json_of(found.verdicts, found.states) + "\n";
+  if (!found.verdicts.empty()) co_return insight::text_of(found.verdicts);
+  co_return insight::summary_of(found.states);
+}
+
+}  // namespace coracle::internals
