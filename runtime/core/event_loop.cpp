@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/core/cpu.hpp"
+#include "runtime/core/events.hpp"
 #include "runtime/core/frame_pool.hpp"
 
 namespace coracle::internals {
@@ -78,10 +79,14 @@ void EventLoop::sleep() {
   if (!poll_all() && !has_ready()) {
     const std::optional<std::uint64_t> timeout_ns = until_next_timer();
     ++sleep_count_;
+    if (events() != nullptr) [[unlikely]]
+      events()->tell(CORACLE_SLEEP_BEGIN);
     if (with_io)
       io_->sleep(timeout_ns);
     else
       doorbell_->sleep_on_futex(timeout_ns);
+    if (events() != nullptr) [[unlikely]]
+      events()->tell(CORACLE_SLEEP_END);
     exact_now_ns();
     fire_rough_timers();
   }

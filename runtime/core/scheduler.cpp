@@ -35,11 +35,11 @@ void Scheduler::defer(std::coroutine_handle<> coroutine) {
 }
 
 void Scheduler::resume(std::coroutine_handle<> coroutine) {
-  coroutine.resume();
+  resume_one(coroutine);
   if (!deferred_.empty()) [[unlikely]]
     run_deferred();
   while (next_) {
-    std::exchange(next_, nullptr).resume();
+    resume_one(std::exchange(next_, nullptr));
     if (!deferred_.empty()) [[unlikely]]
       run_deferred();
   }
@@ -56,7 +56,7 @@ void Scheduler::run_deferred() {
     stack_floor_ = stack_limit_;
     const std::coroutine_handle<> coroutine = rest.back();
     rest.pop_back();
-    coroutine.resume();
+    resume_one(coroutine);
   } while (next_ || !deferred_.empty() || !rest.empty());
 }
 

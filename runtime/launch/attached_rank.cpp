@@ -10,6 +10,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
+#include "runtime/insight/rank_tools.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/boot.hpp"
@@ -40,6 +41,7 @@ struct AttachedRank::State {
   std::uint32_t id = 0;
   std::unique_ptr<EventLoop> loop;
   std::optional<Diagnostics::Registration> watch;
+  std::unique_ptr<RankTools> tools;
   std::unique_ptr<WholeRank> rank;
   Event program_ended;
   RootEnd end;
@@ -76,6 +78,7 @@ void AttachedRank::State::begin(const RankReporter& reporter) {
   loop->set_idle_policy(region->shape().idle);
   watch.emplace(static_cast<int>(id), launched_region ? &block : nullptr, *loop);
   watch->report_by(&reporter);
+  tools = std::make_unique<RankTools>(*region, id, *loop);
   rank = std::make_unique<WholeRank>(*region, id, *loop);
   std::exception_ptr failure;
   try {
@@ -123,6 +126,7 @@ void AttachedRank::finish() {
   }
   if (state.watch) state.watch->report_by(nullptr);  // it may ask the rank
   state.rank.reset();
+  state.tools.reset();
   state.watch.reset();
   state.loop.reset();
   state.region->block(state.id).phase.store(RankPhase::finished, std::memory_order_release);  // as in begin()

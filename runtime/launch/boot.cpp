@@ -14,12 +14,13 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/insight/rank_tools.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
@@ -49,6 +50,7 @@ int run_rank(const JobRegion& region, std::uint32_t id, const App& app, const Wi
     EventLoop loop(real_clock(), &block.doorbell);
     loop.set_idle_policy(region.shape().idle);
     const Diagnostics::Registration watch(static_cast<int>(id), under_launcher ? &block : nullptr, loop);
+    const RankTools tools(region, id, loop);
     WholeRank rank(region, id, loop);
     std::exception_ptr failure;
     try {

@@ -12,6 +12,7 @@
 #include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/node_peer.hpp"
 #include "runtime/launch/standard_files.hpp"
+#include "runtime/launch/trace_file.hpp"
 
 namespace coracle::internals {
 
@@ -37,6 +38,10 @@ class HeadLauncher {
   Task<> limit_time();
   Task<> report_all();
   Task<> tell_verdict();
+  Task<> ask_times(NodeClock::When when);
+  Task<> ask_time(NodePeer& peer, NodeClock::When when);
+  Task<> write_trace();
+  void take_trace(NodePeer& peer, const ControlFrame& frame);
   Task<> end_in_time();
   Task<> let_go();
   Task<> all_reaped_within(std::chrono::seconds patience);
@@ -57,6 +62,8 @@ class HeadLauncher {
   LauncherLoop loop_;
   std::vector<NodePeer> peers_;
   StandardFiles standard_;
+  TraceFile trace_;
+  std::uint32_t times_asked_ = 0;
   Verdict verdict_;
   const NodePeer* culprit_ = nullptr;  ///< Whose failure the verdict is.
   Scope* services_ = nullptr;

@@ -52,6 +52,7 @@ struct JobOptions {
   InputReaders input;
   Binding binding = Binding::core;
   std::optional<std::chrono::nanoseconds> timeout;  ///< For the whole job.
+  std::string trace;  ///< File for the job's trace; "": none. Its format goes by its ending (trace_format_of).
   bool verbose = false;
   std::vector<std::string> notes;  ///< Told if verbose: what the layers above have chosen.
 };

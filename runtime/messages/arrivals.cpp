@@ -28,6 +28,7 @@ void DropUnexpected::operator()(UnexpectedMessage* message) const noexcept {
 
 Arrivals::Arrivals(Rank& rank, Handler room, const Rendezvous::Handlers& handlers)
     : rank_(rank),
+      events_(rank.core().loop().events()),
       flow_control_(window_bytes(rank)),
       rendezvous_(rank, handlers),
       room_handler_(room),

@@ -167,7 +167,7 @@ def needs_order(function):
 
 def body(function):
     translations = {p.name: translation(p, function) for p in function.parameters}
-    lines = [] if function.early else ["check_running();"]
+    lines = [] if function.early else ["check_running();", f'const CallSpan span("{function.name}");']
     for p in needs_order(function):
         lines += translations[p.name].before
     arguments = ", ".join(translations[p.name].argument for p in function.parameters if translations[p.name].argument)
