@@ -24,10 +24,14 @@ COLOURS = {
 class Picture:
     def __init__(self, trace, arguments):
         events = trace["traceEvents"]
+        self.opacity = 1
+        if arguments.merge:
+            self.merge(events)
         groups = arguments.rows.split(",")
         names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
         self.names = {row: name for row, name in names.items() if name.split()[0] in groups}
-        spans = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) in self.names]
+        only = arguments.only.split(",") if arguments.only else COLOURS
+        spans = [e for e in events if e["ph"] == "X" and (e["pid"], e["tid"]) in self.names and e["cat"] in only]
         if not spans:
             sys.exit(f"there are no spans in the rows {arguments.rows}")
         self.begin = min(e["ts"] for e in spans) if arguments.begin is None else arguments.begin * 1000
@@ -38,7 +42,25 @@ class Picture:
         self.arrows = self.pairs(events)
         self.width = arguments.width
         self.unit = trace["otherData"]["time"]
+        self.written = collections.Counter()
+        self.has_details = not arguments.plain
         self.place_rows()
+
+    def merge(self, events):
+        """All rows of a kind are one: `tasks 2` lies over `tasks`."""
+        self.opacity = 0.45
+        first = {}
+        for e in events:
+            if e["ph"] == "M" and e["name"] == "thread_name":
+                first[e["pid"], e["tid"]] = e["args"]["name"].split()[0]
+        rows = {}
+        for row in sorted(first):
+            rows.setdefault((row[0], first[row]), row[1])
+        for e in events:
+            if "tid" in e:
+                e["tid"] = rows[e["pid"], first[e["pid"], e["tid"]]]
+                if e["ph"] == "M" and e["name"] == "thread_name":
+                    e["args"]["name"] = e["args"]["name"].split()[0]
 
     def pairs(self, events):
         ends = {e["id"]: e for e in events if e["ph"] == "f"}
@@ -50,6 +72,20 @@ class Picture:
 
     def place_rows(self):
         """Each row gets its height by how deep spans lie in each other."""
+        if self.opacity < 1:
+            levels = {"collective": 0, "phase": 0, "span": 0, "message": 0}
+            return self.place_flat(levels)
+        return self.place_nested()
+
+    def place_flat(self, levels):
+        self.depth = {index: levels.get(span["cat"], 1) for index, span in enumerate(self.spans)}
+        deepest = collections.Counter()
+        for index, span in enumerate(self.spans):
+            row = span["pid"], span["tid"]
+            deepest[row] = max(deepest[row], self.depth[index] + 1)
+        self.stack(deepest)
+
+    def place_nested(self):
         self.depth, deepest = {}, collections.Counter()
         around = collections.defaultdict(list)
         for index, span in sorted(enumerate(self.spans), key=lambda item: (item[1]["ts"], -item[1]["dur"])):
@@ -59,6 +95,9 @@ class Picture:
             self.depth[index] = len(around[row])
             around[row].append(span["ts"] + span["dur"])
             deepest[row] = max(deepest[row], len(around[row]))
+        self.stack(deepest)
+
+    def stack(self, deepest):
         self.top, self.ranks, y, rank = {}, {}, TOP, None
         for row in sorted(self.names):
             if row[0] != rank:
@@ -83,10 +122,12 @@ class Picture:
             yield f'<text x="{LEFT - 6}" y="{y + ROW - 4}" text-anchor="end" fill="#555">{html.escape(self.names[row])}</text>'
         for rank, y in self.ranks.items():
             yield f'<text x="4" y="{y + ROW - 3}" font-weight="bold">rank {rank}</text>'
-        for index, span in sorted(enumerate(self.spans), key=lambda item: self.depth[item[0]]):
-            yield from self.draw_span(span, self.depth[index])
+        for index, span in sorted(enumerate(self.spans), key=lambda item: (self.depth[item[0]], item[1]["ts"])):
+            yield self.draw_span(span, self.depth[index])
         for begin, end in self.arrows:
             yield self.draw_arrow(begin, end)
+        for index, span in sorted(enumerate(self.spans), key=lambda item: (item[1]["ts"], -item[1]["dur"])):
+            yield from self.draw_name(span, self.depth[index])
         yield from self.draw_legend()
         yield "</svg>"
 
@@ -104,15 +145,24 @@ class Picture:
         yield (f'<text x="{LEFT}" y="12" fill="#555">microseconds of {self.unit} time, from {self.begin / 1000:.3f} ms '
                'after the first event</text>')
 
-    def draw_span(self, span, depth):
+    def box(self, span, depth):
         x, end = self.x(span["ts"]), self.x(span["ts"] + span["dur"])
-        width, y = max(end - x, 0.6), self.top[span["pid"], span["tid"]] + depth * ROW
+        return x, self.top[span["pid"], span["tid"]] + depth * ROW, max(end - x, 0.6)
+
+    def draw_span(self, span, depth):
+        x, y, width = self.box(span, depth)
         details = ", ".join(f"{name} {value}" for name, value in span["args"].items())
-        yield (f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{ROW - 2}" fill="{COLOURS.get(span["cat"], "#999")}">'
-               f'<title>{html.escape(span["name"])}: {span["dur"]:g} us; {html.escape(details)}</title></rect>')
+        title = f'<title>{html.escape(span["name"])}: {span["dur"]:g} us; {html.escape(details)}</title>'
+        colour = COLOURS.get(span["cat"], "#999")
+        return (f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{ROW - 2}" fill="{colour}" '
+                f'fill-opacity="{self.opacity}"' + (f'>{title}</rect>' if self.has_details else "/>"))
+
+    def draw_name(self, span, depth):
+        x, y, width = self.box(span, depth)
         room = int(width / 5.6)
-        if room >= 3:
+        if room >= 4 and x >= self.written[y]:
             name = span["name"] if len(span["name"]) <= room else span["name"][: room - 1] + "…"
+            self.written[y] = x + 6 * len(name)
             yield f'<text x="{x + 2:.1f}" y="{y + ROW - 4}" fill="#222">{html.escape(name)}</text>'
 
     def draw_arrow(self, begin, end):
@@ -136,6 +186,9 @@ def main():
     parser.add_argument("--from", dest="begin", type=float, help="milliseconds after the first event")
     parser.add_argument("--to", dest="end", type=float)
     parser.add_argument("--rows", default="tasks,messages")
+    parser.add_argument("--only", help="categories: collective,wait,message ...")
+    parser.add_argument("--merge", action="store_true", help="one row for all tasks of a rank")
+    parser.add_argument("--plain", action="store_true", help="without what one sees when the pointer rests on a span")
     parser.add_argument("--width", type=int, default=1200)
     arguments = parser.parse_args()
     with open(arguments.trace) as file:

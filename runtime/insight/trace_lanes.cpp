@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -41,12 +42,14 @@ class Lanes {
  public:
   explicit Lanes(LaneGroup group) noexcept : group_(group) {}
 
-  std::uint32_t take(const TraceSpan& span) {
+  /// `first`: the lowest lane that it may have.
+  std::uint32_t take(const TraceSpan& span, std::size_t first) {
     const bool may_nest = group_ == LaneGroup::tasks || group_ == LaneGroup::rank;
     const std::uint64_t task = span.begin.task;
     const auto before = group_ == LaneGroup::tasks ? of_task_.find(task) : of_task_.end();
     if (before != of_task_.end() && lanes_[before->second].take(span, may_nest)) return number(before->second);
-    std::size_t index = 0;
+    if (lanes_.size() < first) lanes_.resize(first);
+    std::size_t index = first;
     while (index < lanes_.size() && !lanes_[index].take(span, may_nest)) ++index;
     if (index == lanes_.size()) lanes_.emplace_back().take(span, may_nest);
     if (group_ == LaneGroup::tasks) of_task_[task] = index;
@@ -95,7 +98,23 @@ std::string name_of_lane(std::uint32_t lane) {
   return within == 0 ? group : fmt::format("{} {}", group, within + 1);
 }
 
+namespace {
+
+/// Tasks that have called a collective, sent a message or named a span: the program's rather than the library's own.
+std::unordered_set<std::uint64_t> tasks_of_program(std::span<const TraceSpan> spans) {
+  std::unordered_set<std::uint64_t> tasks;
+  for (const TraceSpan& span : spans) {
+    const coracle_event_kind kind = span.kind();
+    if (kind == CORACLE_SPAN_BEGIN || kind == CORACLE_COLLECTIVE_BEGIN || kind == CORACLE_SEND_BEGIN)
+      tasks.insert(span.begin.task);
+  }
+  return tasks;
+}
+
+}  // namespace
+
 void set_lanes(std::span<TraceSpan> spans) {
+  const std::unordered_set<std::uint64_t> of_program = tasks_of_program(spans);
   std::vector<std::size_t> order(spans.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   // Of those that begin together the longest is around the others.
@@ -106,7 +125,9 @@ void set_lanes(std::span<TraceSpan> spans) {
   for (std::size_t group = 0; group < kGroups; ++group) groups.emplace_back(static_cast<LaneGroup>(group));
   for (const std::size_t index : order) {
     TraceSpan& span = spans[index];
-    span.lane = groups[static_cast<std::size_t>(group_of(span.kind()))].take(span);
+    const LaneGroup group = group_of(span.kind());
+    const bool comes_later = group == LaneGroup::tasks && !of_program.empty() && !of_program.contains(span.begin.task);
+    span.lane = groups[static_cast<std::size_t>(group)].take(span, comes_later ? 1 : 0);
   }
 }
 

@@ -42,7 +42,7 @@ std::uint64_t Team::begin(const CollectiveCall& call, Events*& events) {
   event.id = core().event_id(number);
   event.number = number;
   event.what = static_cast<std::uint16_t>(call.called);
-  event.name = name_of(call.called);
+  event.name = call.called == Called::finalize ? "finalize" : name_of(call.called);
   if (call.root != CollectiveCall::kNoRoot && call.root < size()) event.peer = member(call.root);
   if (call.bytes != CollectiveCall::kAnyBytes) event.bytes = call.bytes;
   event.place = place_of(call.where);

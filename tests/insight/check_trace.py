@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Looks whether a trace in Chrome's format is one: check_trace.py FILE [--ranks N] [--has CATEGORY]... [--cut]. Each message
-that was received was sent, and not after; each that was sent was received (but with --cut: of a job that was ended, or
+"""Looks whether a trace in Chrome's format is one: check_trace.py FILE [--ranks N] [--includes RANK] [--has CATEGORY]...
+[--cut]. Each message that was received was sent, and not after; each that was sent was received (but with --cut: of a job that was ended, or
 where events were dropped); in each row spans lie side by side or in each other; nothing was dropped unless it is said
 so."""
 
@@ -116,6 +116,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--has", action="append", default=[], metavar="CATEGORY")
+    parser.add_argument("--includes", type=int, help="a rank that is there, whichever else is")
     parser.add_argument("--cut", action="store_true")
     arguments = parser.parse_args()
     trace = Trace(arguments.file)
@@ -126,6 +127,8 @@ def main():
     ranks = {span["pid"] for span in trace.spans if span["cat"] == "rank"}
     if arguments.ranks is not None and ranks != set(range(arguments.ranks)):
         trace.complain(f"ranks {sorted(ranks)} are there, and not {arguments.ranks}")
+    if arguments.includes is not None and arguments.includes not in ranks:
+        trace.complain(f"ranks {sorted(ranks)} are there, and not {arguments.includes}")
     if not arguments.cut and any(span["args"].get("unfinished") for span in trace.spans if span["cat"] == "rank"):
         trace.complain("a rank has not ended")
     categories = {span["cat"] for span in trace.spans}

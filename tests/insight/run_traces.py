@@ -2,8 +2,9 @@
 """Runs programs under `coracle run --trace` and with a tool, in one placement: traces that check_trace.py takes, also of
 jobs that were ended, and the right words for what can't be.
 
-    run_traces.py FOLDER PLACEMENT PROGRAMS TOOL [MPI-PROGRAM]      FOLDER holds coracle, hello, asp, himeno, bfs and oocsort, PROGRAMS the folders with
-                                                      misbehave and traced_spans
+    run_traces.py FOLDER PLACEMENT PROGRAMS TOOL [MPI-PROGRAM]
+
+FOLDER holds coracle, hello, asp, himeno, bfs and oocsort, PROGRAMS the folders of misbehave and traced_spans.
 """
 import json
 import os
@@ -14,8 +15,9 @@ import sys
 import tempfile
 import time
 
-FOLDER, PLACEMENT, PROGRAMS, TOOL = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
-MPI_PROGRAMS = sys.argv[5:]
+FOLDER, PROGRAMS, TOOL = (pathlib.Path(sys.argv[place]).resolve() for place in (1, 3, 4))
+PLACEMENT = sys.argv[2]
+MPI_PROGRAMS = [pathlib.Path(program).resolve() for program in sys.argv[5:]]
 CHECK = pathlib.Path(__file__).parent / "check_trace.py"
 BRIEF = os.environ.get("CORACLE_TESTS") == "brief"
 failures = []
@@ -46,8 +48,9 @@ def check(command, trace, *words):
     print(f"{' '.join(command[2:])}: {result.stdout.strip()}")
 
 
-def check_program(folder, ranks, nodes, categories, program, *arguments):
-    command = command_of(ranks, FOLDER / program, *arguments, nodes=nodes, options=("--trace", "t.json"))
+def check_program(folder, ranks, nodes, categories, program, *arguments, transport="auto"):
+    options = ("--trace", "t.json", "--transport", transport)
+    command = command_of(ranks, FOLDER / program, *arguments, nodes=nodes, options=options)
     result = run(command, folder)
     expect(result.returncode == 0 and "trace" not in result.stderr, command, result, "status 0, and no word of the trace")
     has = [word for category in categories for word in ("--has", category)]
@@ -58,12 +61,14 @@ def check_programs(folder):
     check_program(folder, 2, 1, ["message", "wait", "collective", "operation", "rank"], "hello")
     check_program(folder, 5, 2, ["message", "wait", "collective"], "hello")
     check_program(folder, 1, 1, ["message", "collective"], "hello")
+    check_program(folder, 2, 1, ["message", "dma"], "hello", transport="tca")
     for ranks, nodes in ((3, 1), (4, 2)):
         check_program(folder, ranks, nodes, ["collective", "wait"], "asp", "--random", 120)
         check_program(folder, ranks, nodes, ["wait", "operation"], "himeno", "--size", "XS", "--iterations", 3, "--no-limit")
         run(command_of(2, FOLDER / "oocsort", "--generate", 20000, "in", "--force"), folder)
         check_program(folder, ranks, nodes, ["page", "wait"], "oocsort", "in", "out", "--force", "--memory", "1M")
-        check_program(folder, ranks, nodes, ["page", "wait"], "bfs", "--scale", 10)
+        check_program(folder, ranks, nodes, ["page", "wait"], "bfs", "--kronecker", 10, "--cache", "256K", "--page", "4K",
+                      "--memory", "1M")
         if BRIEF:
             break
 
@@ -117,7 +122,7 @@ def check_ends(folder):
             (folder / "t.json").unlink(missing_ok=True)
             result = run(command, folder)
             expect(result.returncode in (status, 1, 134), command, result, f"status {status}")
-            check(command, folder / "t.json", "--cut", "--ranks", 3, "--has", "wait")
+            check(command, folder / "t.json", "--cut", "--includes", 1)
         if PLACEMENT == "sim":
             break  # an hour passes in no time
         command = command_of(3, PROGRAMS / "programs" / "misbehave", "sleep", nodes=nodes, options=("--trace", "t.json"))
@@ -128,7 +133,7 @@ def check_ends(folder):
             errors = job.communicate(timeout=60)[1]
         result = subprocess.CompletedProcess(command, job.returncode, "", errors)
         expect(job.returncode == 143, command, result, "status 143")
-        check(command, folder / "t.json", "--cut", "--ranks", 3, "--has", "wait")
+        check(command, folder / "t.json", "--cut", "--includes", 1)
         if BRIEF:
             break
 
@@ -160,21 +165,21 @@ def check_words(folder):
 def check_tool(folder):
     for nodes in (1, 2):
         command = command_of(4, FOLDER / "hello", nodes=nodes)
-        result = run(command, folder, CORACLE_TOOL=TOOL)
+        result = run(command, folder, CORACLE_TOOL=str(TOOL))
         lines = sorted(line for line in result.stderr.splitlines() if line)
         wanted = [f"counting tool: rank {rank} of 4 on node {rank * nodes // 4} of {nodes}: sends " for rank in range(4)]
         fits = len(lines) == 4 and all(line.startswith(start) for line, start in zip(lines, wanted))
         expect(result.returncode == 0 and fits, command, result, "a line of each rank's tool, and no complaint")
     command = command_of(2, FOLDER / "hello", options=("--trace", "t.json"))
-    result = run(command, folder, CORACLE_TOOL=TOOL)
+    result = run(command, folder, CORACLE_TOOL=str(TOOL))
     expect(result.returncode == 0 and result.stderr.count("counting tool: rank") == 2, command, result, "tool and trace")
     check(command, folder / "t.json", "--ranks", 2)
     for tool, mood, text in (
         ("./none.so", "", "CORACLE_TOOL=./none.so: the tool can't be loaded: "),
         ("libm.so.6", "", "CORACLE_TOOL=libm.so.6: it has no function coracle_tool_open"),
-        (TOOL, "refuse", "the tool refuses: its coracle_tool_open gives 3"),
-        (TOOL, "old", "it was compiled for version 0 of the tools' interface"),
-        (TOOL, "mute", "its coracle_tool_open has set no function for events"),
+        (str(TOOL), "refuse", "the tool refuses: its coracle_tool_open gives 3"),
+        (str(TOOL), "old", "it was compiled for version 0 of the tools' interface"),
+        (str(TOOL), "mute", "its coracle_tool_open has set no function for events"),
     ):
         command = command_of(2, FOLDER / "hello")
         result = run(command, folder, CORACLE_TOOL=tool, COUNTING_TOOL=mood)

@@ -316,7 +316,7 @@ TEST_CASE("what an event costs: to be asked for" * doctest::skip()) {
     clock_ns = std::min(clock_ns, took.count() / kEvents);
   }
   MESSAGE("an event takes ", best_ns, " ns, of which ", clock_ns, " ns are the clock's, ",
-          by_processor ? "the processor's counter" : "CLOCK_MONOTONIC");
+          std::string(by_processor ? "the processor's counter" : "CLOCK_MONOTONIC"));
 }
 
 }  // namespace trace_test
