@@ -77,11 +77,13 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
   // Of blocks that differ, only their sender knows where they lie.
   if (!same_size || !by_node_area || nodes.largest() == 1 ||
       (nodes.count() > 1 && between::forwards_all_to_all(group, source_blocks.bytes(0)))) {
-    co_await between::all_to_all(group, source, source_blocks, target, target_blocks, same_size, nullptr);
+    co_await group.in_phase(
+        "between nodes", between::all_to_all(group, source, source_blocks, target, target_blocks, same_size, nullptr));
     co_return;
   }
   if (nodes.size_of(nodes.own()) == 1) {
-    co_await between::all_to_all(group, source, source_blocks, target, target_blocks, false, &nodes);
+    co_await group.in_phase("between nodes",
+                            between::all_to_all(group, source, source_blocks, target, target_blocks, false, &nodes));
     co_return;
   }
   LocalCollective local(team);

@@ -21,6 +21,7 @@
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/team/phase.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -62,7 +63,9 @@ Task<> take_part(const Broadcast& broadcast, BroadcastWithin& within, const Broa
   if (!round.is_open()) co_await round.open();
   std::uint32_t leader = broadcast.team.nodes().local_index_of(broadcast.root);
   if (!broadcast.on_root_node()) leader = co_await find_leader(broadcast, round);
-  if (leader != round.local_index()) co_return co_await within.follow(leader);
+  const bool leads = leader == round.local_index();
+  const Phase phase(broadcast.team, broadcast.sequence, leads ? "lead" : "follow", round.node_area().rank_at(leader));
+  if (!leads) co_return co_await within.follow(leader);
   BroadcastBetween between(broadcast, schedule, within);
   co_await between.lead();
   co_await within.hand_over();
@@ -147,7 +150,9 @@ Task<> broadcast_long_on_node(Team& team, std::span<std::byte> data, std::uint32
   std::exception_ptr failure;
   try {
     if (!within.round().is_open()) co_await within.round().open();
-    if (within.round().local_index() == root)
+    const bool leads = within.round().local_index() == root;
+    const Phase phase(team, part.sequence(), leads ? "lead" : "follow", team.member(root));
+    if (leads)
       co_await lead_on_node(within, pieces, staged);
     else
       co_await within.follow(root);
@@ -177,7 +182,9 @@ Task<> broadcast_over_nodes(Team& team, std::span<std::byte> data, std::uint32_t
     if (!local.try_take(leader, data)) co_await local.take(leader, 0, data);
     co_return;
   }
-  co_await between::broadcast(Group::of_nodes(team, part.sequence(), root), data, nodes.node_of(root));
+  co_await Group::of_nodes(team, part.sequence(), root)
+      .in_phase("between nodes",
+                between::broadcast(Group::of_nodes(team, part.sequence(), root), data, nodes.node_of(root)));
   if (local.count() > 1) co_await local.give(data);
 }
 

@@ -62,8 +62,9 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   const Group group = Group::of_nodes(team, sequence, root).choosing(algorithm);
   const bool turns = team.index() == root && !packed.is_plain();
   const Scratch turned(turns ? all.size() : 0);
-  co_await between::gather(group, part.span(), turns ? turned.span() : all, packed.by_node(),
-                           between::Known::everywhere, nodes.node_of(root));
+  co_await group.in_phase("between nodes",
+                          between::gather(group, part.span(), turns ? turned.span() : all, packed.by_node(),
+                                          between::Known::everywhere, nodes.node_of(root)));
   if (turns) packed.unpack(turned.span(), all);
 }
 
@@ -89,7 +90,8 @@ Task<> lead_scatter(LocalCollective* local, Team& team, Group group, std::span<c
   if (turns) packed.pack(all, turned.span());
   const std::span<std::byte> part = local == nullptr ? mine : local->keep(packed.by_node().bytes(nodes.own()));
   const std::span<const std::byte> source = turns ? turned.span() : all;
-  co_await between::scatter(group, source, part, packed.by_node(), between::Known::everywhere, nodes.node_of(root));
+  co_await group.in_phase("between nodes", between::scatter(group, source, part, packed.by_node(),
+                                                            between::Known::everywhere, nodes.node_of(root)));
   if (local != nullptr) co_await scatter_on_node(*local, part, mine, local->local_index());
 }
 
@@ -134,7 +136,7 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
     // Of blocks that differ only the root knows how much comes from a node.
     const Group group = Group(team, participation.sequence()).choosing(algorithm);
     const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
-    co_await between::gather(group, mine, all, blocks, known, root);
+    co_await group.in_phase("between nodes", between::gather(group, mine, all, blocks, known, root));
   }
 }
 
@@ -160,7 +162,7 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
     group = group.choosing(Algorithm::linear);
   }
   const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
-  co_await between::scatter(group, all, mine, blocks, known, root);
+  co_await group.in_phase("between nodes", between::scatter(group, all, mine, blocks, known, root));
 }
 
 }  // namespace coracle::internals

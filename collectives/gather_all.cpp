@@ -46,7 +46,7 @@ Task<> lead(LocalCollective* local, Team& team, Group leaders, std::span<std::by
       const std::uint32_t member = nodes.member(nodes.own(), other);
       return own.subspan(packed.offset_in_node(member), blocks.bytes(member));
     });
-  co_await between::gather_all(leaders, parts, packed.by_node());
+  co_await leaders.in_phase("between nodes", between::gather_all(leaders, parts, packed.by_node()));
   if (local != nullptr) co_await within::hand_out(*local, parts, 2, parts.size() <= local->given_bytes_max());
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
@@ -108,7 +108,9 @@ Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::sp
   const TeamNodes& nodes = team.nodes();
   const std::size_t most_given = nodes.count() == 1 ? largest_of(blocks) : blocks.total();
   if (nodes.largest() == 1 || (most_given > within::given_bytes_max(team) && !within::can_expose(team))) {
-    co_await between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks);
+    co_await Group(team, sequence)
+        .choosing(algorithm)
+        .in_phase("between nodes", between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks));
     co_return;
   }
   const Group leaders = Group::of_nodes(team, sequence).choosing(algorithm);

@@ -45,7 +45,7 @@ Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<co
   if (nodes != nullptr) co_await local.wait_for_all(1);
   local.check_all_bytes(values.size());
   co_await within::combine_all(local, 0, values, result.data(), reduction);
-  if (nodes != nullptr) co_await between::all_reduce(*nodes, result, reduction);
+  if (nodes != nullptr) co_await nodes->in_phase("between nodes", between::all_reduce(*nodes, result, reduction));
   if (round.is_exposed(local.local_index()))  // in its arena
     std::memcpy(const_cast<std::byte*>(round.exposed(local.local_index()).address), result.data(), result.size());
   else
@@ -136,7 +136,7 @@ Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<co
   const std::uint64_t step = co_await within::reduce_large(local, values, of_node, reduction) + 1;
   if (nodes == nullptr) co_return;
   if (leads) {
-    co_await between::all_reduce(*nodes, result, reduction);
+    co_await nodes->in_phase("between nodes", between::all_reduce(*nodes, result, reduction));
     co_await within::hand_out(local, result, step);
   } else {
     co_await within::fetch(local, 0, result.size(), 0, result, step);
@@ -147,7 +147,7 @@ Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<co
 Task<> all_reduce_between(Group group, std::span<const std::byte> values, std::span<std::byte> result,
                           const Reduction& reduction) {
   copy_bytes(values, result);
-  return between::all_reduce(group, result, reduction);
+  return group.in_phase("between nodes", between::all_reduce(group, result, reduction));
 }
 
 Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
@@ -189,7 +189,7 @@ Task<> reduce_between(Group group, std::span<const std::byte> values, std::span<
   std::optional<Scratch> own;
   if (group.position() != root) result = own.emplace(values.size()).span();
   copy_bytes(values, result);
-  co_await between::reduce(group, result, reduction, root);
+  co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root));
 }
 
 }  // namespace
@@ -233,7 +233,8 @@ Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std
   std::optional<Scratch> sum;  // of a leader that is not the root
   if (leads && team.index() != root) result = sum.emplace(values.size()).span();
   co_await local.run(reduce_on_node(local, values, result, leader, reduction));
-  if (leads && nodes.count() > 1) co_await between::reduce(group, result, reduction, root_node);
+  if (leads && nodes.count() > 1)
+    co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root_node));
 }
 
 }  // namespace coracle::internals

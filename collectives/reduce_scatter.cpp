@@ -41,7 +41,9 @@ Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std:
     co_await within::reduce_small(*local, values, sum.span(), 0, reduction);
   else
     step = co_await within::reduce_large(*local, values, sum.span(), reduction);
-  if (leads) co_await between::reduce_scatter(leaders, sum.span(), part, packed.by_node(), reduction);
+  if (leads)
+    co_await leaders.in_phase("between nodes",
+                              between::reduce_scatter(leaders, sum.span(), part, packed.by_node(), reduction));
   if (local == nullptr) co_return;
   // The sums stay exposed until all have theirs; what was given before is not needed any more.
   const std::size_t offset = packed.offset_in_node(team.index());
@@ -61,7 +63,10 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   if (nodes.largest() == 1 || !nodes.contiguous() || !within::suits_reduce_large(team, reduction)) {
-    co_await between::reduce_scatter(Group(team, sequence).choosing(algorithm), values, mine, blocks, reduction);
+    co_await Group(team, sequence)
+        .choosing(algorithm)
+        .in_phase("between nodes",
+                  between::reduce_scatter(Group(team, sequence).choosing(algorithm), values, mine, blocks, reduction));
     co_return;
   }
   const Group leaders = Group::of_nodes(team, sequence).choosing(algorithm);

@@ -132,7 +132,8 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
   if (nodes.count() == 1) co_return;
   const std::span<std::byte> others = local.keep(values.size());  // those of earlier nodes
   if (local.local_index() == last)
-    co_await between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction);
+    co_await Group::of_last(team, sequence)
+        .in_phase("between nodes", between::exclusive_scan(Group::of_last(team, sequence), sum, others, reduction));
   if (nodes.own() == 0) co_return;
   if (local.local_index() == last)
     co_await within::hand_out(local, others, step + 1);
@@ -163,7 +164,7 @@ Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<s
   const bool two_levels = nodes.largest() > 1 && nodes.contiguous() && within::can_expose(team);
   if (!two_levels || nodes.size_of(nodes.own()) == 1) {
     const Group group = two_levels ? Group::of_last(team, sequence) : Group(team, sequence);
-    co_await between::exclusive_scan(group, values, before, reduction);
+    co_await group.in_phase("between nodes", between::exclusive_scan(group, values, before, reduction));
     co_return;
   }
   LocalCollective local(team);

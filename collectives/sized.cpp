@@ -28,8 +28,10 @@ struct Head {
 Task<> in_parts(Group group, std::span<std::byte> data, std::uint32_t root) {
   const Blocks blocks = Blocks::divide(group.size(), data.size(), 1);
   const std::span<std::byte> own = blocks.of(data, group.position());
-  co_await between::scatter(group.phase(kScattered), data, own, blocks, between::Known::everywhere, root);
-  co_await between::gather_all(group.phase(kGathered), data, blocks);
+  co_await group.phase(kScattered)
+      .in_phase("between nodes",
+                between::scatter(group.phase(kScattered), data, own, blocks, between::Known::everywhere, root));
+  co_await group.phase(kGathered).in_phase("between nodes", between::gather_all(group.phase(kGathered), data, blocks));
 }
 
 void copy(std::span<const std::byte> source, std::span<std::byte> target) {
@@ -49,7 +51,8 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
     head.bytes = value.size();
     copy(std::span(value).first(std::min(value.size(), sizeof head.begin)), head.begin);
   }
-  co_await between::broadcast(group, std::as_writable_bytes(std::span(&head, 1)), root);
+  co_await group.in_phase("between nodes",
+                          between::broadcast(group, std::as_writable_bytes(std::span(&head, 1)), root));
   const std::size_t with_head = std::min<std::size_t>(head.bytes, sizeof head.begin);
   if (!gives) {
     value.resize(head.bytes);
@@ -59,7 +62,7 @@ Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> 
   if (rest.size() > kTreeBytesMax)
     co_await in_parts(group, rest, root);
   else if (!rest.empty())
-    co_await between::broadcast(group.phase(kRest), rest, root);
+    co_await group.phase(kRest).in_phase("between nodes", between::broadcast(group.phase(kRest), rest, root));
   co_return value;
 }
 
@@ -77,17 +80,19 @@ Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::opt
   if (takes) all.sizes[team.index()] = size;
   const auto sizes = std::as_writable_bytes(std::span(all.sizes));
   if (root)
-    co_await between::gather(group, std::as_bytes(std::span(&size, 1)), sizes, of_sizes, between::Known::everywhere,
-                             *root);
+    co_await group.in_phase("between nodes", between::gather(group, std::as_bytes(std::span(&size, 1)), sizes, of_sizes,
+                                                             between::Known::everywhere, *root));
   else
-    co_await between::gather_all(group, sizes, of_sizes);
+    co_await group.in_phase("between nodes", between::gather_all(group, sizes, of_sizes));
   const Blocks blocks = takes ? Blocks(all.sizes, 1) : Blocks(team.size(), 0);
   if (takes) all.bytes.resize(blocks.total());
   if (root) {
-    co_await between::gather(group.phase(kGathered), mine, all.bytes, blocks, between::Known::at_root, *root);
+    co_await group.phase(kGathered).in_phase("between nodes", between::gather(group.phase(kGathered), mine, all.bytes,
+                                                                              blocks, between::Known::at_root, *root));
   } else {
     copy(mine, blocks.of(std::span(all.bytes), team.index()));
-    co_await between::gather_all(group.phase(kGathered), all.bytes, blocks);
+    co_await group.phase(kGathered).in_phase("between nodes",
+                                             between::gather_all(group.phase(kGathered), all.bytes, blocks));
   }
   co_return all;
 }

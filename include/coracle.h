@@ -80,6 +80,11 @@ int coracle_wait_signal(coracle_memory* memory, int signal, uint64_t count);
 /* How far this member's own `signal` has been raised, without waiting. 0 for a signal that there is not. */
 uint64_t coracle_signal(const coracle_memory* memory, int signal);
 
+/* A piece of the program's own work, for traces (`coracle run --trace`) and tools: from here to coracle_span_end, which
+   takes what this gives. `name` is copied. Where nobody is told, and outside MPI, this gives 0. */
+uint64_t coracle_span_begin(const char* name);
+void coracle_span_end(uint64_t span);
+
 /* Lets what is under way go on, once, without waiting: for programs that compute for long. Functions of MPI and those
    that wait do the same. */
 int coracle_progress(void);

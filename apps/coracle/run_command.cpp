@@ -25,6 +25,7 @@
 #include "apps/coracle/machine.hpp"
 #include "apps/coracle/programs.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/insight/trace_memory.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"
@@ -32,6 +33,7 @@
 #include "runtime/launch/pmix_launcher.hpp"
 #include "runtime/launch/rank_environment.hpp"
 #include "runtime/launch/rank_files.hpp"
+#include "runtime/launch/trace_file.hpp"
 #include "runtime/team/team.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"
@@ -60,6 +62,8 @@ struct RunWords {
   std::string network;
   std::string faults;
   std::string binding = "core";
+  std::string trace;
+  std::string trace_buffer = "16M";
   bool verbose = false;
   StreamWords streams;
   ProgramWords program;  ///< The first, and all that follows.
@@ -273,6 +277,19 @@ void set_interface(const RunWords& words, JobOptions& options) {
   options.interface = words.interface;
 }
 
+void set_trace(const RunWords& words, JobOptions& options) {
+  const auto bytes = parse_bytes(words.trace_buffer);
+  if (!bytes || *bytes < TraceMemory::kBytesMin)
+    wrong(fmt::format("--trace-buffer {}: must be a size of at least {}K, such as 16M", words.trace_buffer,
+                      TraceMemory::kBytesMin >> 10));
+  if (words.trace.empty()) return;
+  if (!trace_format_of(words.trace))
+    wrong(fmt::format("--trace {}: the file's name must end in .json (Chrome's format, which Perfetto opens)",
+                      words.trace));
+  options.trace = words.trace;
+  options.shape.trace_bytes = *bytes;
+}
+
 void set_binding(const std::string& word, JobOptions& options) {
   if (word == "core")
     options.binding = Binding::core;
@@ -328,6 +345,7 @@ JobOptions job_options(const CLI::App& run, const RunWords& words) {
   if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
   set_stall(words.stall, options);
   set_binding(words.binding, options);
+  set_trace(words, options);
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
   set_programs(words, std::move(programs), options);
@@ -387,6 +405,11 @@ void add_options(CLI::App& run, RunWords& words) {
   run.add_option("--bind", words.binding,
                  "core: one core per rank where there are enough; share: also where there are not; none")
       ->capture_default_str();
+  run.add_option("--trace", words.trace,
+                 "Write what the ranks do, and when, to a file NAME.json, which https://ui.perfetto.dev opens");
+  run.add_option("--trace-buffer", words.trace_buffer,
+                 "Memory of each rank for that; what does not fit is counted, and the rest of the trace is written")
+      ->capture_default_str();
   add_options_of_streams(run, words.streams);
   run.add_flag("-v,--verbose", words.verbose, "Say what is started where");
 }
@@ -394,6 +417,10 @@ void add_options(CLI::App& run, RunWords& words) {
 int run_job(JobOptions options) {
   if (options.input.who == InputReaders::Who::all) spool_input();
   const bool alone = options.hosts.empty() && options.shape.nodes == 1 && options.shape.placement != Placement::sim;
+  if (alone && PmixClient::is_wanted() && !options.trace.empty())
+    wrong(
+        "--trace: a resource manager has started this launcher as one of several, and no one has the whole trace; "
+        "name the machines by --hosts instead");
   if (alone && PmixClient::is_wanted()) return PmixLauncher(std::move(options)).run();
   const bool apart = options.shape.nodes > 1 && options.shape.placement != Placement::sim;
   if (apart || !options.hosts.empty()) return HeadLauncher(std::move(options)).run();

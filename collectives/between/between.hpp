@@ -71,9 +71,14 @@ class Group {
   /// Throws Error (bad_input) when another size comes than `data` has.
   Task<> receive(std::uint32_t from, std::uint32_t step, std::span<std::byte> data) const;
 
+  /// `part` as a phase that tools are told of.
+  Task<> in_phase(const char* name, Task<> part) const;
+
   static constexpr std::uint32_t kSteps = 1 << 16;
 
  private:
+  static Task<> run_in_phase(Group group, const char* name, Task<> part);
+
   static constexpr std::uint32_t kLast = ~std::uint32_t{0};
 
   /// Index in the team.

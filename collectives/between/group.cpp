@@ -1,11 +1,13 @@
 // What the members of a group send each other, by way of the mailbox.
 #include <algorithm>
+#include <utility>
 
 #include "collectives/between/between.hpp"
 #include "collectives/choice/tuning.hpp"
 #include "collectives/messages/mailbox.hpp"
 #include "runtime/core/assert.hpp"
 #include "runtime/core/combinators.hpp"
+#include "runtime/team/phase.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -37,6 +39,17 @@ Task<> Group::send(std::uint32_t to, std::uint32_t step, std::span<const std::by
 
 Task<> Group::receive(std::uint32_t from, std::uint32_t step, std::span<std::byte> data) const {
   return team_->rank().local<Mailbox>().receive(*team_, member(from), tag(step), data);
+}
+
+Task<> Group::in_phase(const char* name, Task<> part) const {
+  if (team_->rank().loop().events() == nullptr) [[likely]]
+    return part;
+  return run_in_phase(*this, name, std::move(part));
+}
+
+Task<> Group::run_in_phase(Group group, const char* name, Task<> part) {
+  const Phase phase(*group.team_, group.sequence_, name, group.team_->rank().id());
+  co_await part;
 }
 
 Task<> exchange(Group group, std::uint32_t step, std::uint32_t to, std::span<const std::byte> sent, std::uint32_t from,

@@ -7,6 +7,7 @@
 #include "collectives/data/arguments.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/events.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals {
@@ -145,11 +146,27 @@ Task<> BroadcastBetween::receive_pieces() {
     while (pieces < count && pieces / kBits == here_ / kBits && (known >> pieces % kBits & 1) != 0) ++pieces;
     if (pieces / kBits != here_ / kBits || pieces == count) known = 0;
     if (pieces == here_) continue;
+    for (std::uint32_t piece = here_; piece < pieces; ++piece)
+      tell_of_chunk(piece, schedule_.pieces[piece].bytes, CORACLE_NOBODY);
     for (std::uint32_t piece = here_; broadcast_.staged != nullptr && piece < pieces; ++piece)
       broadcast_.staged->arrived(schedule_.pieces[piece].offset, schedule_.pieces[piece].bytes);
     have(pieces);
     if (publishes || pieces == count) co_await within_.publish(pieces);
   }
+}
+
+/// It leaves for `peer`, or (nobody) it has come.
+void BroadcastBetween::tell_of_chunk(std::uint32_t piece, std::size_t bytes, std::uint32_t peer) {
+  Events* const events = rank_.loop().events();
+  if (events == nullptr) [[likely]]
+    return;
+  coracle_event event = events->event(CORACLE_CHUNK_BEGIN);
+  event.id = events->new_id();
+  event.number = piece;
+  event.bytes = bytes;
+  event.peer = peer;
+  events->tell(event);
+  events->tell(CORACLE_CHUNK_END, event.id);
 }
 
 void BroadcastBetween::have(std::uint32_t pieces) noexcept {
@@ -214,6 +231,7 @@ Task<> BroadcastBetween::send_pieces(std::span<const Send> sends, Ready ready, s
       co_await on_the_way[finished].done();
       ++finished;
     }
+    tell_of_chunk(send.piece, send.what.bytes, ready.buffer.rank);
     on_the_way.push_back(rank_.put_signal_nb(
         std::span<const std::byte>(broadcast_.data).subspan(send.what.offset, send.what.bytes),
         Remote<std::byte>(ready.buffer) + static_cast<std::ptrdiff_t>(send.what.offset),

@@ -46,6 +46,7 @@ class BroadcastBetween {
  private:
   using Send = BroadcastSchedule::Send;
 
+  void tell_of_chunk(std::uint32_t piece, std::size_t bytes, std::uint32_t peer);
   Task<> load_and_publish();
   Task<> receive();
   Task<> tell_senders(Ready ready);

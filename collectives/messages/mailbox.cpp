@@ -11,6 +11,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/rank/read_exposures.hpp"
 #include "runtime/team/collective_watchdog.hpp"
+#include "runtime/team/message_events.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -36,6 +37,7 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
   const std::uint32_t peer = team.member(to);
   const std::uint64_t who = pack(team.core().identity(), team.index());
   const std::uint64_t signature = team.core().log().signature_at(sequence_of(tag)).value_or(kNoSignature);
+  const SendTold told(rank_.loop().events(), {team.core().internal_identity(), team.index(), tag}, peer, data.size());
   if (data.size() <= kWholeBytesMax) {
     co_await rank_.request(peer, on_data, data, who, tag, signature);
     co_return;
@@ -55,8 +57,17 @@ Task<> Mailbox::send(Team& team, std::uint32_t to, std::uint64_t tag, std::span<
   team.core().check_whole("collective");
 }
 
+std::uint64_t Mailbox::tell_of_arrival(Rank& rank, const Message& message, std::uint64_t bytes) {
+  Events* const events = rank.loop().events();
+  if (events == nullptr) [[likely]]
+    return 0;
+  const Key key = key_of(message);
+  return internals::tell_of_arrival(*events, {key.team | 1, key.sender, key.tag}, message.source(), bytes);
+}
+
 void Mailbox::on_data(Rank& rank, const Message& message) {
   Arrival arrival;
+  arrival.number = tell_of_arrival(rank, message, message.payload().size());
   arrival.data.assign(message.payload().begin(), message.payload().end());
   arrival.signature = static_cast<std::uint32_t>(message.argument(2));
   rank.local<Mailbox>().listen(key_of(message), arrival, message.source());
@@ -65,10 +76,12 @@ void Mailbox::on_data(Rank& rank, const Message& message) {
 
 void Mailbox::on_offer(Rank& rank, const Message& message) {
   const Key key = key_of(message);
+  const std::uint64_t number = tell_of_arrival(rank, message, message.argument(3) & kBytesMask);
   const TeamCore* team = rank.local<Teams>().find(key.team);
   if (team == nullptr || team->broken()) return message.reply(on_taken, {}, {message.argument(4)});
   Arrival arrival;
   arrival.is_large = true;
+  arrival.number = number;
   arrival.large = {message.argument(2), message.argument(3) & kBytesMask, message.argument(4), message.source()};
   arrival.signature = static_cast<std::uint32_t>(message.argument(3) >> kSignatureShift);
   rank.local<Mailbox>().listen(key, arrival, message.source());
@@ -139,6 +152,17 @@ void Mailbox::listen(const Key& key, const Arrival& arrival, std::uint32_t sende
 }
 
 Task<> Mailbox::take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {
+  if (arrival.number == 0) [[likely]]
+    return take_whole(team, key, arrival, data);
+  return take_as_told(team, key, arrival, data);
+}
+
+Task<> Mailbox::take_as_told(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {
+  co_await take_whole(team, key, arrival, data);
+  tell_of_end(*rank_.loop().events(), CORACLE_RECEIVE_END, team.member(key.sender), arrival.number);
+}
+
+Task<> Mailbox::take_whole(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data) {
   const std::uint32_t sender_rank = team.member(key.sender);
   const std::size_t bytes = arrival.is_large ? arrival.large.bytes : arrival.data.size();
   const std::uint32_t ours = team.core().log().signature_at(sequence_of(key.tag)).value_or(kNoSignature);

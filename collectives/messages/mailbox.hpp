@@ -51,6 +51,7 @@ class Mailbox final : private TeamObserver {
     LargeMessage large{};
     bool is_large = false;
     std::uint32_t signature = 0;  // of what its sender has called
+    std::uint64_t number = 0;     // where a tool is told
   };
   struct Posted {
     Posted(Rank& rank, Team& team, std::uint32_t from)
@@ -66,6 +67,10 @@ class Mailbox final : private TeamObserver {
   static Task<> give_up(Team& team);
   static Task<> send_back(Rank& rank, std::uint32_t sender, std::uint64_t sender_event);
   static Key key_of(const Message& message) noexcept;
+  /// Numbers it where a tool is told.
+  static std::uint64_t tell_of_arrival(Rank& rank, const Message& message, std::uint64_t bytes);
+  Task<> take_as_told(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data);
+  Task<> take_whole(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data);
   void accept(const Key& key, Arrival arrival);
   Task<> take(Team& team, const Key& key, const Arrival& arrival, std::span<std::byte> data);
   void listen(const Key& key, const Arrival& arrival, std::uint32_t sender);

@@ -7,6 +7,7 @@
 #include "runtime/rank/handle.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/rank/span.hpp"
 #include "runtime/rank/started.hpp"
 #include "runtime/rank/transfer.hpp"
 
@@ -22,6 +23,7 @@ using internals::Remote;
 using internals::RemoteRange;
 using internals::Signal;
 using internals::Slab;
+using internals::Span;
 using internals::start;
 using internals::Started;
 using internals::Strided;

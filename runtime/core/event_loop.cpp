@@ -9,6 +9,7 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/cpu.hpp"
+#include "runtime/core/events.hpp"
 #include "runtime/core/frame_pool.hpp"
 
 namespace coracle::internals {
@@ -85,6 +86,8 @@ void EventLoop::sleep() {
     if (idle_observer_ != nullptr) idle_observer_->falls_asleep();
     const std::optional<std::uint64_t> timeout_ns = until_next_timer();
     ++sleep_count_;
+    if (events() != nullptr) [[unlikely]]
+      events()->tell(CORACLE_SLEEP_BEGIN);
     if (with_io) {
       io_->sleep(timeout_ns);
     } else {
@@ -92,6 +95,8 @@ void EventLoop::sleep() {
       doorbell_->sleep_on_futex(timeout_ns);
       if (gate_ != nullptr) gate_->close();
     }
+    if (events() != nullptr) [[unlikely]]
+      events()->tell(CORACLE_SLEEP_END);
     exact_now_ns();
     fire_rough_timers();
   }

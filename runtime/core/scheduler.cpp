@@ -34,13 +34,11 @@ void Scheduler::defer(std::coroutine_handle<> coroutine) {
 }
 
 void Scheduler::resume(std::coroutine_handle<> coroutine) {
-  running_ = coroutine;
-  coroutine.resume();
+  resume_one(coroutine);
   if (!deferred_.empty()) [[unlikely]]
     run_deferred();
   while (next_) {
-    running_ = std::exchange(next_, nullptr);
-    running_.resume();
+    resume_one(std::exchange(next_, nullptr));
     if (!deferred_.empty()) [[unlikely]]
       run_deferred();
   }
@@ -57,8 +55,7 @@ void Scheduler::run_deferred() {
     stack_floor_ = stack_limit_;
     const std::coroutine_handle<> coroutine = rest.back();
     rest.pop_back();
-    running_ = coroutine;
-    coroutine.resume();
+    resume_one(coroutine);
   } while (next_ || !deferred_.empty() || !rest.empty());
 }
 

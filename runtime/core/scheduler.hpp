@@ -70,6 +70,8 @@ struct IdlePolicy {
   std::uint32_t yields = 20;   ///< Turns with a sched_yield between.
 };
 
+class Events;
+
 /// What tasks and waits know of their loop. Loop's thread only.
 class Scheduler {
  public:
@@ -134,6 +136,11 @@ class Scheduler {
   /// turns. An armed one costs a turn nothing, where those of timers() cost it a look at the clock.
   TimerQueue& rough_timers() noexcept { return rough_timers_; }
 
+  /// Null while no tool is told of anything.
+  Events* events() const noexcept { return events_; }
+  /// They must outlive what they are told of, and be there before that.
+  void set_events(Events* events) noexcept { events_ = events; }
+
   /// Null, which is the default: first come, first served. The order must outlive the loop.
   void set_ready_order(ReadyOrder* order) noexcept { order_ = order; }
   void set_idle_policy(IdlePolicy policy) noexcept { idle_ = policy; }
@@ -177,8 +184,16 @@ class Scheduler {
   void run_deferred();
   bool run_ready();
   void resume(std::coroutine_handle<> coroutine);
+  void resume_as_told(std::coroutine_handle<> coroutine);
+  void resume_one(std::coroutine_handle<> coroutine) {
+    running_ = coroutine;
+    if (events_ != nullptr) [[unlikely]]
+      return resume_as_told(coroutine);
+    coroutine.resume();
+  }
 
   Clock& clock_;
+  Events* events_ = nullptr;
   ReadyQueue ready_;
   ReadyOrder* order_ = nullptr;
   std::coroutine_handle<> next_;

@@ -4,8 +4,34 @@
 #include <utility>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/events.hpp"
 
 namespace coracle::internals {
+
+namespace {
+
+/// While a task is started inside another, events are the new one's.
+class TaskOfEvents {
+ public:
+  TaskOfEvents(Events* events, const PromiseBase& started) noexcept : events_(events) {
+    if (events_ == nullptr) [[likely]]
+      return;
+    starter_ = events_->task();
+    events_->enter(started.task());
+  }
+  ~TaskOfEvents() {
+    if (events_ != nullptr) [[unlikely]]
+      events_->enter(starter_);
+  }
+  TaskOfEvents(const TaskOfEvents&) = delete;
+  TaskOfEvents& operator=(const TaskOfEvents&) = delete;
+
+ private:
+  Events* const events_;
+  std::uint64_t starter_;
+};
+
+}  // namespace
 
 Scope::Scope(Scheduler& loop, Scope* parent) noexcept : ScopeLink(Alone{}), loop_(loop) {
   if (parent == nullptr) return;
@@ -28,6 +54,7 @@ void Scope::spawn(Task<void> child) {
   promise.parent_ = nullptr;
   promise.mode_ = PromiseBase::Mode::spawned;
   ++running_;
+  const TaskOfEvents task(loop_.events(), promise);
   try {
     loop_.spawn(handle);
   } catch (...) {  // no memory to defer it: it has not begun
@@ -77,6 +104,14 @@ void PromiseBase::finished_later() noexcept {
   }
 }
 
+[[gnu::cold]] void Scheduler::resume_as_told(std::coroutine_handle<> coroutine) {
+  const std::uint64_t before = events_->task();  // of one that has turned the loop itself
+  // All coroutines of a loop are tasks.
+  events_->enter(std::coroutine_handle<PromiseBase>::from_address(coroutine.address()).promise().task());
+  coroutine.resume();
+  events_->enter(before);
+}
+
 bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
   Scope& scope = coroutine.scope();
   if (interruptible && scope.cancelled_) {
@@ -86,13 +121,34 @@ bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
   coroutine_ = &coroutine;
   since_ns_ = scope.loop_.now_ns();
   insert_before(scope.waiters_);
+  if (Events* events = scope.loop_.events(); events != nullptr) [[unlikely]]
+    tell_of_begin(*events);
   return true;
+}
+
+[[gnu::cold]] void Waiter::tell_of_begin(Events& events) const noexcept {
+  coracle_event event = events.event(CORACLE_WAIT_BEGIN);
+  event.task = coroutine_->task();
+  event.id = reinterpret_cast<std::uint64_t>(this);
+  event.name = what_;
+  if (peer_ >= 0) event.peer = static_cast<std::uint32_t>(peer_);
+  event.place = place_of(where_);
+  events.tell(event);
+}
+
+[[gnu::cold]] void Waiter::tell_of_end(Events& events, const PromiseBase& coroutine) const noexcept {
+  coracle_event event = events.event(CORACLE_WAIT_END);
+  event.task = coroutine.task();
+  event.id = reinterpret_cast<std::uint64_t>(this);
+  events.tell(event);
 }
 
 void Waiter::complete() noexcept {
   CORACLE_ASSERT(coroutine_ != nullptr, "{} completed twice, or while nobody waits for it", what_);
   unlink();
   PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
+  if (Events* events = coroutine->loop().events(); events != nullptr) [[unlikely]]
+    tell_of_end(*events, *coroutine);
   coroutine->loop().ready(coroutine->handle());
 }
 

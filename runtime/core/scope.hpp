@@ -193,6 +193,8 @@ class Waiter : public ScopeLink {
   friend struct DebuggerLayout;
   friend class Scope;
   [[noreturn]] void throw_failure() const;
+  void tell_of_begin(Events& events) const noexcept;
+  void tell_of_end(Events& events, const PromiseBase& coroutine) const noexcept;
 
   PromiseBase* coroutine_ = nullptr;
   const char* what_;

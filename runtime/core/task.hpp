@@ -47,6 +47,12 @@ class PromiseBase {
   Scope& scope() const noexcept { return *scope_; }
   /// The coroutine that awaits this one; null for one spawned into a scope.
   PromiseBase* parent() const noexcept { return parent_; }
+  /// Of a task that tools are told of: the outermost coroutine that awaits this one.
+  std::uint64_t task() const noexcept {
+    const PromiseBase* outermost = this;
+    while (outermost->parent_ != nullptr) outermost = outermost->parent_;
+    return reinterpret_cast<std::uint64_t>(outermost);
+  }
   /// Where the parent awaits this one (line 0: not known).
   const std::source_location& awaited_at() const noexcept { return awaited_at_; }
   /// Whether its parent has started it and not suspended since.

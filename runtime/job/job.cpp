@@ -16,6 +16,7 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/ticks.hpp"
 #include "runtime/job/memory_room.hpp"
 #include "runtime/job/node_area_part.hpp"
 
@@ -50,6 +51,7 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   header.ranks = all ? shape.size : first_rank(part.node + 1, shape, part) - header.first_rank;
   shape.segment_bytes = round_up(shape.segment_bytes, kPage);
   shape.inbox_bytes = round_up(shape.inbox_bytes, kPage);
+  shape.trace_bytes = round_up(shape.trace_bytes, kPage);
   header.shape = shape;
   header.device_owner_offset = round_up(sizeof(JobHeader), 64);
   header.first_ranks_offset = round_up(header.device_owner_offset + sizeof(DeviceOwnerRecord), 64);
@@ -65,8 +67,14 @@ JobHeader layout(JobShape shape, const NodePart& part) {
     header.bounce_offset = end;
     end += header.ranks * JobRegion::kBounceBytes;
   }
+  header.traces_offset = end;
+  end += header.ranks * shape.trace_bytes;
   header.segments_offset = round_up(end, kHugePage);
   header.region_bytes = header.segments_offset + header.ranks * shape.segment_bytes;
+  header.ticks_of_processor = processor_counts();
+  const TickSample now = TickSample::take(header.ticks_of_processor);
+  header.start_ticks = now.ticks;
+  header.start_ns = now.ns;
   return header;
 }
 

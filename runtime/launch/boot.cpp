@@ -15,13 +15,14 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
+#include "runtime/insight/rank_tools.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/failure_record.hpp"
 #include "runtime/launch/library_check.hpp"
 #include "runtime/launch/pmix_rank.hpp"
 #include "runtime/launch/rank_environment.hpp"
 #include "runtime/launch/wait_witness.hpp"
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
@@ -181,6 +182,7 @@ RankBlock& attach(const JobRegion& region, std::uint32_t id) noexcept {
 BootedRank::BootedRank(const JobRegion& region, std::uint32_t id, bool is_launched)
     : loop(real_clock(), &attach(region, id).doorbell),
       watch(static_cast<int>(id), is_launched ? &region.block(id) : nullptr, loop),
+      tools(region, id, loop),
       rank(region, id, loop) {
   loop.set_idle_policy(region.shape().idle);
 }

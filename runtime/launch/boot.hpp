@@ -6,6 +6,7 @@
 
 #include "runtime/core/event_loop.hpp"
 #include "runtime/core/task.hpp"
+#include "runtime/insight/rank_tools.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/rank/app.hpp"
@@ -58,6 +59,7 @@ struct BootedRank {
 
   EventLoop loop;
   Diagnostics::Registration watch;
+  RankTools tools;
   WholeRank rank;
 };
 

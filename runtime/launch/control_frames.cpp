@@ -11,6 +11,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/wire.hpp"
 #include "runtime/launch/job_failure.hpp"
+#include "runtime/launch/trace_parts.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -121,6 +122,7 @@ void fields(Visitor& visit, JobShape& shape) {
   visit(shape.inbox_bytes);
   visit(shape.seed);
   visit(shape.choices);
+  visit(shape.trace_bytes);
   visit(shape.messages.scheme, RendezvousScheme::cma, "way of messages");
   visit(shape.messages.eager_bytes);
   visit(shape.messages.unexpected_bytes);
@@ -183,6 +185,20 @@ void fields(Visitor& visit, NodeEnd& end) {
   visit(end.failures);
   visit(end.attached);
   visit(end.details);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, ClockAnswer& answer) {
+  visit(answer.number);
+  visit(answer.ns);
+}
+
+template <class Visitor>
+void fields(Visitor& visit, TracePart& part) {
+  visit(part.rank);
+  visit(part.dropped);
+  visit(part.texts);
+  visit(part.events);
 }
 
 template <class Visitor>
@@ -251,6 +267,10 @@ template std::vector<std::byte> encode(JobFailure);
 template JobFailure decode(std::span<const std::byte>);
 template std::vector<std::byte> encode(NodeEnd);
 template NodeEnd decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(ClockAnswer);
+template ClockAnswer decode(std::span<const std::byte>);
+template std::vector<std::byte> encode(TracePart);
+template TracePart decode(std::span<const std::byte>);
 template std::vector<std::byte> encode(std::string);
 template std::string decode(std::span<const std::byte>);
 template std::vector<std::byte> encode(std::uint32_t);

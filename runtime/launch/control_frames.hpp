@@ -26,6 +26,7 @@ enum class ControlFrameType : std::uint8_t {
   report,        ///< Make your ranks say what they await.
   watch,         ///< Somewhere a rank has ended without calling coracle::run: tell when one of yours waits.
   input,         ///< Bytes for the standard input of the rank that reads it; none: its end.
+  clock,         ///< std::uint32_t: what time is it?
   neighbours,    ///< std::vector<NodeInterfaces>: of all nodes, once all have answered; after `interfaces` only.
   look,          ///< Ask your ranks what they await.
   locate,        ///< std::vector<std::uint32_t>: find out where in the program these ranks are.
@@ -42,6 +43,8 @@ enum class ControlFrameType : std::uint8_t {
   output,      ///< Bytes of its ranks' standard output.
   errors,      ///< The same of standard error, where that does not go by itself.
   credit,      ///< std::uint32_t: bytes of input that have been passed on.
+  time,        ///< ClockAnswer, with that number.
+  trace,       ///< TracePart: all of them come before `ended`.
   ended,       ///< NodeEnd: all ranks have.
   states,      ///< The answer to `look` and `locate`: insight::RankState of each rank.
   last = states,
@@ -80,7 +83,8 @@ struct NodeEnd {
   std::string details;         ///< Of the first crash.
 };
 
-/// T: one of the above, JobFailure, std::string, std::uint32_t or a vector of it, or one of NodeInterfaces.
+/// T: one of the above, JobFailure, ClockAnswer, TracePart, std::string, std::uint32_t or a vector of it, or one of
+/// NodeInterfaces.
 template <class T>
 std::vector<std::byte> encode(T value);
 /// Throws Error (bad_input) for bytes that no encode() has made.

@@ -34,6 +34,7 @@ constexpr auto kReportPatience = 7s;     // for a node's ranks to report
 
 HeadLauncher::HeadLauncher(JobOptions options)
     : options_(std::move(options)),
+      trace_(options_.trace),
       verdict_([](const JobFailure& failure) {
         if (!failure.text.empty()) say("{}", failure.text);
       }),
@@ -78,9 +79,11 @@ Task<int> HeadLauncher::serve(Scope& services) {
     for (NodePeer& peer : peers_)
       if (!peer.card) fail(&peer, peer.failure(fmt::format("has not answered within {} s", kStartPatience / 1s)));
   }
+  if (!ending_ && trace_.is_wanted()) co_await ask_times(NodeClock::When::beginning);
   if (!ending_) start_ranks();
   const auto done = [this] { return std::ranges::all_of(peers_, &NodePeer::done) && (ending_ || !timed_out_); };
   if (started_) co_await changed_.wait(done);
+  if (started_ && trace_.is_wanted()) co_await write_trace();
   say_how_it_ended();
   co_await let_go();
   co_return verdict_.exit_status();
@@ -248,6 +251,12 @@ void HeadLauncher::obey(NodePeer& peer, const ControlFrame& frame) {
       return standard_.write(OutputStream::errors, frame.payload);
     case ControlFrameType::credit:
       return standard_.grant(decode<std::uint32_t>(frame.payload));
+    case ControlFrameType::time:
+      peer.time = decode<ClockAnswer>(frame.payload);
+      peer.time_came_ns = real_clock().now_ns();
+      return;
+    case ControlFrameType::trace:
+      return take_trace(peer, frame);
     case ControlFrameType::ended:
       peer.end = decode<NodeEnd>(frame.payload);
       other_failures_ += peer.end->failures;
@@ -255,6 +264,45 @@ void HeadLauncher::obey(NodePeer& peer, const ControlFrame& frame) {
     default:
       throw Error(Errc::bad_input, "malformed message of a launcher: a type that only the head sends");
   }
+}
+
+Task<> HeadLauncher::ask_times(NodeClock::When when) {
+  for (NodePeer& peer : peers_)
+    if (peer.hears()) co_await ask_time(peer, when);
+}
+
+/// Of a few answers the quickest says most. A launcher that does not answer is not waited for.
+Task<> HeadLauncher::ask_time(NodePeer& peer, NodeClock::When when) {
+  constexpr int kQuestions = 16;
+  constexpr auto kPatience = 500ms;
+  for (int question = 0; question < kQuestions && peer.hears(); ++question) {
+    const std::uint32_t number = ++times_asked_;
+    const std::uint64_t sent_ns = real_clock().now_ns();
+    peer.stream->send(ControlFrameType::clock, encode(number));
+    const auto answered = [&] { return (peer.time && peer.time->number == number) || !peer.hears(); };
+    if (!co_await finishes_within(kPatience, changed_.wait(answered)) || !peer.hears()) co_return;
+    peer.traces.clock().add(when, sent_ns, peer.time->ns, peer.time_came_ns);
+  }
+}
+
+void HeadLauncher::take_trace(NodePeer& peer, const ControlFrame& frame) {
+  if (!peer.card) return;
+  std::uint32_t first = 0;
+  for (std::uint32_t node = 0; node < peer.node; ++node)
+    first += peers_[node].card ? static_cast<std::uint32_t>(peers_[node].card->ports.size()) : 0;
+  peer.traces.add(decode<TracePart>(frame.payload), first, static_cast<std::uint32_t>(peer.card->ports.size()),
+                  options_.shape.trace_bytes);
+}
+
+Task<> HeadLauncher::write_trace() {
+  co_await ask_times(NodeClock::When::end);
+  JobTrace trace;
+  for (NodePeer& peer : peers_) {
+    for (RankEvents& rank : peer.traces.take(peer.node)) trace.ranks.push_back(std::move(rank));
+    if (peer.lost) say("{}: its part of the trace is missing, since its launcher went", peer.name());
+  }
+  align_by_messages(trace);
+  trace_.write(std::move(trace));
 }
 
 void HeadLauncher::rank_failed(const NodePeer& peer, const JobFailure& failure) {

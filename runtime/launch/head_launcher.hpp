@@ -15,6 +15,7 @@
 #include "runtime/launch/node_states.hpp"
 #include "runtime/launch/stall_watch.hpp"
 #include "runtime/launch/standard_files.hpp"
+#include "runtime/launch/trace_file.hpp"
 
 namespace coracle::internals {
 
@@ -40,6 +41,10 @@ class HeadLauncher {
   Task<> limit_time();
   Task<> report_all();
   Task<> tell_verdict();
+  Task<> ask_times(NodeClock::When when);
+  Task<> ask_time(NodePeer& peer, NodeClock::When when);
+  Task<> write_trace();
+  void take_trace(NodePeer& peer, const ControlFrame& frame);
   Task<> end_in_time();
   Task<> let_go();
   Task<> all_reaped_within(std::chrono::seconds patience);
@@ -60,6 +65,8 @@ class HeadLauncher {
   LauncherLoop loop_;
   std::vector<NodePeer> peers_;
   StandardFiles standard_;
+  TraceFile trace_;
+  std::uint32_t times_asked_ = 0;
   Verdict verdict_;
   const NodePeer* culprit_ = nullptr;  ///< Whose failure the verdict is.
   Scope* services_ = nullptr;

@@ -17,6 +17,8 @@
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/say.hpp"
+#include "runtime/launch/trace_file.hpp"
+#include "runtime/launch/trace_parts.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -127,6 +129,7 @@ Task<std::optional<ControlFrame>> NodeLauncher::expect(ControlFrameType type) {
   for (;;) {
     std::optional<ControlFrame> frame = co_await head_.next(loop_.io());
     if (!frame || frame->type == type) co_return frame;
+    if (frame->type == ControlFrameType::clock) tell_time(*frame);
   }
 }
 
@@ -201,6 +204,7 @@ Task<> NodeLauncher::supervise(Scope& services) {
   co_await supervisor_->run(start_ranks(services));
   share_->ranks().finish_output();
   if (output_) output_->forward();  // the last of it
+  co_await send_traces();
   head_.send(ControlFrameType::ended,
              encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()), supervisor_->ranks().any_attached(),
                             supervisor_->crash_details()}));
@@ -235,6 +239,7 @@ Task<> NodeLauncher::obey_head(Scope& services) {
 
 void NodeLauncher::obey(const ControlFrame& frame, Scope& services) {
   if (frame.type == ControlFrameType::input && input_) input_->push(frame.payload);
+  if (frame.type == ControlFrameType::clock) return tell_time(frame);
   if (!supervisor_) return;
   switch (frame.type) {
     case ControlFrameType::end:
@@ -260,6 +265,24 @@ void NodeLauncher::obey(const ControlFrame& frame, Scope& services) {
       return;
     default:
       return;
+  }
+}
+
+void NodeLauncher::tell_time(const ControlFrame& question) {
+  const auto number = decode<std::uint32_t>(question.payload);
+  head_.send(ControlFrameType::time, encode(ClockAnswer{number, real_clock().now_ns()}));
+}
+
+Task<> NodeLauncher::send_traces() {
+  constexpr std::size_t kQueuedMax = 8 << 20;
+  const JobTrace trace = read_traces(share_->ranks().region());
+  for (const RankEvents& rank : trace.ranks) {
+    for (TracePart& part : parts_of(rank)) {
+      while (head_.backlog() >= kQueuedMax && !head_.ended())
+        co_await finishes_within(std::chrono::seconds(1), head_.room(kQueuedMax));
+      if (head_.ended()) co_return;
+      head_.send(ControlFrameType::trace, encode(std::move(part)));
+    }
   }
 }
 

@@ -49,6 +49,8 @@ class NodeLauncher {
   Task<> start_ranks(Scope& services);
   Task<> obey_head(Scope& services);
   void obey(const ControlFrame& frame, Scope& services);
+  void tell_time(const ControlFrame& question);
+  Task<> send_traces();
   Task<> report();
   Task<> tell_of_waits();
   Task<> tell_states(std::vector<std::uint32_t> located);

@@ -12,6 +12,7 @@
 #include "runtime/job/process.hpp"
 #include "runtime/launch/control_stream.hpp"
 #include "runtime/launch/job_failure.hpp"
+#include "runtime/launch/trace_parts.hpp"
 
 namespace coracle::internals {
 
@@ -25,14 +26,19 @@ struct NodePeer {
   std::optional<NodeEnd> end;
   std::optional<ExitStatus> exit;  ///< Of `pid`.
   bool greeted = false;
-  bool lost = false;                                      ///< Its launcher went before its ranks had ended.
-  bool refused = false;                                   ///< It can't take part: its launcher only waits to be let go.
+  bool lost = false;     ///< Its launcher went before its ranks had ended.
+  bool refused = false;  ///< It can't take part: its launcher only waits to be let go.
+  NodeTraces traces;
+  std::optional<ClockAnswer> time;                        ///< The latest ...
+  std::uint64_t time_came_ns = 0;                         ///< ... and when it came, on this process's clock.
   bool reported = false;                                  ///< The answer to ControlFrameType::report has come.
   std::optional<std::vector<insight::RankState>> states;  ///< The answer to ControlFrameType::look.
 
   /// Nothing more is to be expected from it.
   bool done() const noexcept { return end.has_value() || lost || refused; }
   bool has_card() const noexcept { return card != nullptr; }
+  /// Its launcher hears: of a node that can't take part, too, as long as it has not gone.
+  bool hears() const noexcept { return stream != nullptr && !lost && pid > 0; }
   bool has_launcher() const noexcept { return pid > 0; }
 
   /// "node 1", "node 1 (hostb)".

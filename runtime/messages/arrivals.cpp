@@ -27,6 +27,7 @@ void DropUnexpected::operator()(UnexpectedMessage* message) const noexcept {
 
 Arrivals::Arrivals(Rank& rank, Handler room, const RendezvousHandlers& handlers)
     : rank_(rank),
+      events_(rank.core().loop().events()),
       flow_control_(window_bytes(rank)),
       rendezvous_(rank, handlers),
       sends_(rank, handlers, rendezvous_.scheme()),

@@ -41,6 +41,9 @@ class UnexpectedMessage final : public Matcher::Unexpected {
     return Owner(message);
   }
 
+  /// Where a tool is told of messages: the one of this.
+  std::uint64_t number = 0;
+
   /// The sender.
   std::uint32_t rank() const noexcept { return rank_; }
   std::size_t bytes() const noexcept { return bytes_; }
@@ -72,6 +75,8 @@ class Arrivals {
   Arrivals& operator=(const Arrivals&) = delete;
 
   Rank& rank() const noexcept { return rank_; }
+  /// See Scheduler::events.
+  Events* events() const noexcept { return events_; }
   /// Messages that have come and are not received yet.
   std::size_t unexpected() const noexcept { return unexpected_; }
   Matcher& matcher() noexcept { return matcher_; }
@@ -114,6 +119,7 @@ class Arrivals {
   void tell_room(std::uint32_t peer);
 
   Rank& rank_;
+  Events* const events_;
   Matcher matcher_;
   FlowControl flow_control_;
   Rendezvous rendezvous_;

@@ -10,6 +10,7 @@
 #include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/team/message_events.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
@@ -74,6 +75,7 @@ Receive::Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const
 
 bool Receive::await_ready() noexcept {
   if (UnexpectedMessage::Owner there = arrivals().take_out_first(wanted); there) {
+    number_ = there->number;
     if (there->is_offer()) {
       accept(there->envelope, there->rank(), there->offer());
       return false;
@@ -97,7 +99,9 @@ void Receive::deliver_to_device(const Envelope& envelope, std::uint32_t rank, co
   take();
 }
 
-void Receive::deliver(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept {
+void Receive::deliver(const Envelope& envelope, std::uint32_t rank, std::uint64_t number,
+                      const ReadyToSend& offer) noexcept {
+  number_ = number;
   accept(envelope, rank, offer);
   leave();
   take();
@@ -113,8 +117,13 @@ void Receive::accept(const Envelope& envelope, std::uint32_t rank, const ReadyTo
   note(State::offered, envelope, rank, offer.bytes);
 }
 
+[[gnu::cold]] void Receive::tell_of_end() noexcept {
+  coracle::internals::tell_of_end(*arrivals().events(), CORACLE_RECEIVE_END, rank_, number_);
+}
+
 void Receive::taken(std::exception_ptr error) noexcept {
   error_ = std::move(error);
+  if (number_ != 0) tell_of_end();
   complete();
 }
 

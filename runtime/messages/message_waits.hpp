@@ -98,13 +98,16 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
 
   /// For the handlers: a message has come, which the matcher has given to this. What is longer than the target is not
   /// copied.
-  void deliver(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
+  /// `number`: see message_events.hpp; 0 while no tool is told.
+  void deliver(const Envelope& envelope, std::uint32_t rank, std::uint64_t number,
+               const MessageSource& payload) noexcept {
+    number_ = number;
     if (on_device_ && lands(payload.bytes())) [[unlikely]]
       return deliver_to_device(envelope, rank, payload);
     copy(envelope, rank, payload);
     end();
   }
-  void deliver(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept;
+  void deliver(const Envelope& envelope, std::uint32_t rank, std::uint64_t number, const ReadyToSend& offer) noexcept;
 
  private:
   enum class State : std::uint8_t {
@@ -126,6 +129,8 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   void copy(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
     if (payload.bytes() <= target_.bytes()) copy_part(target_, payload, 0, payload.bytes());
     note(State::over, envelope, rank, payload.bytes());
+    if (number_ != 0) [[unlikely]]
+      tell_of_end();
   }
   /// Whether a message that is here has to be copied by engines, if the target is a GPU's.
   bool lands(std::size_t bytes) const noexcept { return bytes > 0 && bytes <= target_.bytes(); }
@@ -136,6 +141,7 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
     received_ = {envelope.source, envelope.tag, bytes};
     rank_ = rank;
   }
+  void tell_of_end() noexcept;
   /// Has the message fetched, or copied to a GPU.
   void take() noexcept;
   static Task<> fetch(Receive& receive, ReadyToSend offer, std::uint32_t rank, const MessageTarget& target);
@@ -146,7 +152,8 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   MessageTarget target_;
   bool on_device_;
   State state_ = State::open;
-  std::uint32_t rank_;  // of the sender, once a message is there
+  std::uint32_t rank_;    // of the sender, once a message is there
+  std::uint64_t number_;  // of the message, likewise
   Received received_;
   ReadyToSend offer_;
   UnexpectedOwner message_;  // one that is here

@@ -14,6 +14,7 @@
 #include "runtime/messages/message_waits.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/team/envelope.hpp"
+#include "runtime/team/message_events.hpp"
 
 namespace coracle::internals {
 
@@ -96,12 +97,17 @@ void Messages::on_data(Rank& rank, const Message& message) {
 void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
   if (flow_control_.arrive(rank, payload.bytes())) [[unlikely]]
     tell_room(rank);
+  std::uint64_t number = 0;
+  if (events_ != nullptr) [[unlikely]]
+    number = tell_of_arrival(*events_, envelope, rank, payload.bytes());
   if (Matcher::Posted* receive = matcher_.match(envelope); receive != nullptr) {
-    static_cast<Receive*>(receive)->deliver(envelope, rank, payload);
+    static_cast<Receive*>(receive)->deliver(envelope, rank, number, payload);
     count_received(rank, payload.bytes());
     return;
   }
-  keep(UnexpectedMessage::with(envelope, rank, payload));
+  UnexpectedOwner message = UnexpectedMessage::with(envelope, rank, payload);
+  message->number = number;
+  keep(std::move(message));
 }
 
 void Messages::on_offer(Rank& rank, const Message& message) {
@@ -111,10 +117,14 @@ void Messages::on_offer(Rank& rank, const Message& message) {
   CORACLE_ASSERT(message.payload().size() == sizeof offer, "an offer of {} bytes from rank {}",
                  message.payload().size(), message.source());
   std::memcpy(&offer, message.payload().data(), sizeof offer);
+  std::uint64_t number = 0;
+  if (messages.events_ != nullptr) [[unlikely]]
+    number = tell_of_arrival(*messages.events_, envelope, message.source(), offer.bytes);
   if (Matcher::Posted* receive = messages.matcher_.match(envelope); receive != nullptr)
-    static_cast<Receive*>(receive)->deliver(envelope, message.source(), offer);
-  else
-    messages.keep(UnexpectedMessage::with(envelope, message.source(), offer));
+    return static_cast<Receive*>(receive)->deliver(envelope, message.source(), number, offer);
+  UnexpectedOwner kept = UnexpectedMessage::with(envelope, message.source(), offer);
+  kept->number = number;
+  messages.keep(std::move(kept));
 }
 
 void Messages::on_withdraw(Rank& rank, const Message& message) {
@@ -155,11 +165,13 @@ Task<Received> Messages::receive(UnexpectedOwner message, MessageTarget target) 
         write_part(target, 0, message->payload());
     }
   }
+  if (events_ != nullptr) tell_of_end(*events_, CORACLE_RECEIVE_END, message->rank(), message->number);
   if (received.bytes > target.bytes()) throw_truncated(received, message->rank(), target.bytes());
   co_return received;
 }
 
 void Messages::drop(UnexpectedOwner message) {
+  if (events_ != nullptr) tell_of_end(*events_, CORACLE_RECEIVE_END, message->rank(), message->number);
   if (message->is_offer())
     rank_.service().spawn(rendezvous_.say_taken(message->rank(), message->offer().serial));
   else

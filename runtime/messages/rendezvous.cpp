@@ -10,6 +10,7 @@
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/read_exposures.hpp"
+#include "runtime/team/message_events.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -90,6 +91,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
                                                              : source.is_scattered() ? std::span<const std::byte>()
                                                                                      : source.span());
   offered_.emplace(serial, &offered);
+  const SendTold told(rank_.loop().events(), envelope, peer, source.bytes());
   std::exception_ptr failure;
   try {
     co_await rank_.request(peer, handlers_.offer, std::as_bytes(std::span(&offer, 1)), envelope.place(), envelope.tag);

@@ -9,9 +9,9 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/messages/rendezvous.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "runtime/rank/memory_domain.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/scattered/exchange.hpp"
 
 namespace coracle::internals {
 namespace {

@@ -9,6 +9,7 @@
 #include "runtime/core/task.hpp"
 #include "runtime/messages/messages.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/team/message_events.hpp"
 
 namespace coracle::internals {
 
@@ -36,6 +37,8 @@ bool Send::await_ready() {
   const auto peer = static_cast<std::uint32_t>(request_.peer());
   // What lies on a GPU stays there until the receiver says where it is to go.
   const bool at_once = !messages_.on_device(source_) && messages_.may_go_at_once(peer, source_.bytes());
+  if (messages_.events() != nullptr && at_once) [[unlikely]]
+    begin_telling();
   if (at_once && !messages_.needs_buffer(peer, source_)) [[likely]]
     return request_.await_ready();
   return begin(peer, at_once);
@@ -64,6 +67,15 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
   request_.local = packed;
   request_.bytes = bytes;
   return request_.await_ready();
+}
+
+[[gnu::cold]] void Send::begin_telling() {
+  is_told_ = true;
+  number_ = tell_of_send(*messages_.events(), envelope_, static_cast<std::uint32_t>(request_.peer()), source_.bytes());
+}
+
+[[gnu::cold]] void Send::end_telling() noexcept {
+  tell_of_end(*messages_.events(), CORACLE_SEND_END, static_cast<std::uint32_t>(request_.peer()), number_);
 }
 
 }  // namespace coracle::internals

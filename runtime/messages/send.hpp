@@ -34,6 +34,8 @@ class [[nodiscard]] Send {
   }
   void await_resume() {
     if (offer_ != nullptr) return offer_->await_resume();
+    if (is_told_) [[unlikely]]
+      end_telling();
     // The receiver has read the slot; the next message to be packed there would have to wait for its lines.
     if (buffer_) prefetch_for_writing(buffer_.data(), request_.bytes);
     request_.await_resume();
@@ -47,6 +49,9 @@ class [[nodiscard]] Send {
   };
   /// What does not go as it lies.
   bool begin(std::uint32_t peer, bool at_once);
+  /// A tool is told of one that goes at once; offers tell themselves.
+  void begin_telling();
+  void end_telling() noexcept;
 
   Messages& messages_;
   Envelope envelope_;
@@ -55,6 +60,8 @@ class [[nodiscard]] Send {
   BounceBuffer buffer_;  // of one that is packed, unless the transport has room for it
   std::unique_ptr<SlowPath, EndDetour> slow_path_;
   Task<>* offer_ = nullptr;  // of the slow path
+  bool is_told_ = false;
+  std::uint64_t number_;  // where a tool is told
 };
 
 }  // namespace coracle::internals

@@ -46,6 +46,7 @@ class Modification {
   std::uint8_t code_ = 0;
 };
 
+class Events;
 class Operation;
 
 /// Told when an operation that nobody awaits directly has finished (handles, implicit handles).
@@ -75,6 +76,10 @@ class Operation : public Waiter {
     settle();
   }
   WaitDetail detail() const noexcept override { return {WaitKind::operation}; }
+  /// A tool is told that it begins, and when it has ended.
+  void begin_telling(Events& events) noexcept;
+  /// Does nothing the second time.
+  void end_telling() noexcept;
   bool finished() const noexcept { return finished_; }
   bool is_atomic() const noexcept {
     return verb == Verb::fetch_add || verb == Verb::compare_swap || verb == Verb::modify;
@@ -103,6 +108,8 @@ class Operation : public Waiter {
 
  private:
   void settle() noexcept {
+    if (is_told_) [[unlikely]]
+      end_telling();
     if (waiting())
       complete();
     else if (owner_ != nullptr)
@@ -110,6 +117,8 @@ class Operation : public Waiter {
   }
   OperationOwner* owner_ = nullptr;
   bool finished_ = false;
+  bool is_told_ = false;
+  Events* events_;  // while it is told
 };
 
 /// First in, first out.

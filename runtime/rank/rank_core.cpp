@@ -14,6 +14,16 @@
 #include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals {
+namespace {
+
+/// copy_now() tells no owner of these, since most have none; those of handles, which start() did not do at once, do.
+/// (Others may be gone when it returns.)
+bool ends_untold(const Operation& operation) noexcept {
+  return operation.verb == Operation::Verb::get ||
+         (operation.verb == Operation::Verb::put && operation.signal_add == 0);
+}
+
+}  // namespace
 
 struct RankCore::Rarely {
   FlagWaits flag_waits;
@@ -34,6 +44,7 @@ RankCore::RankCore(Rank& rank, const JobRegion& region, std::uint32_t id, EventL
       own_segment_(region, id),
       rarely_(new Rarely{FlagWaits(loop, peers_), {}, {}}),
       flag_waits_(&rarely_->flag_waits) {
+  set_slow_path(kTells, loop.events() != nullptr);
   const Placement placement = region.shape().placement;
   if (placement == Placement::sim) flag_waits_->always_announce();
   // Where ranks outnumber cores they sleep often, and each sleep would pay for the fence.
@@ -104,12 +115,18 @@ bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
 }
 
 void RankCore::start_slowly(Operation& operation) noexcept {
+  if ((slow_path_ & kTells) != 0) operation.begin_telling(*loop_.events());
+  if ((slow_path_ & kLooks) != 0) return start_looking(operation);
+  const bool tells_nobody = ends_untold(operation);
+  if (operation.verb == Operation::Verb::request || !copy_now(operation)) return submit(operation);
+  if (tells_nobody) operation.end_telling();
+}
+
+void RankCore::start_looking(Operation& operation) noexcept {
   if (peers_.lost(static_cast<std::uint32_t>(operation.peer()))) return operation.finish(Errc::peer_lost);
   if (device_memory_ != nullptr && device_memory_->concerns(operation)) return device_memory_->start(operation);
   if (operation.verb == Operation::Verb::request) return submit(operation);
-  // copy_now() tells no owner of these, since most have none; those of handles, which start() did not do at once, do.
-  const bool tells_nobody =
-      operation.verb == Operation::Verb::get || (operation.verb == Operation::Verb::put && operation.signal_add == 0);
+  const bool tells_nobody = ends_untold(operation);
   if (!copy_now(operation)) return submit(operation);
   if (tells_nobody) operation.finish();
 }
@@ -159,7 +176,7 @@ void RankCore::peer_lost(Loss loss) {
   CORACLE_ASSERT(peer != id_ && peer < region_.shape().size, "rank {} of {} lost rank {}", id_, region_.shape().size,
                  peer);
   if (!peers_.note(loss)) return;
-  has_slow_path_ = true;
+  set_slow_path(kLooks, true);
   transport_to(peer).peer_lost(peer);
   peers_.observers().tell(loss);
 }

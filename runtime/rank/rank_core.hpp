@@ -40,13 +40,13 @@ class RankCore {
 
   /// Starts an operation: finished on return when the peer's memory is reached by load and store.
   void start(Operation& operation) noexcept {
-    if (has_slow_path_) [[unlikely]]
+    if (slow_path_ != 0) [[unlikely]]
       return start_slowly(operation);
     if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
   }
   /// Whether start() will surely have finished it on return.
   bool finishes_at_once(const Operation& operation) const noexcept {
-    return !has_slow_path_ && addresses_.reach_lasting(operation.remote, operation.bytes) != nullptr &&
+    return (slow_path_ & kLooks) == 0 && addresses_.reach_lasting(operation.remote, operation.bytes) != nullptr &&
            (operation.signal_add == 0 || addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t)) != nullptr);
   }
   [[noreturn]] void throw_failure(const Operation& operation) const;
@@ -77,7 +77,7 @@ class RankCore {
   MemoryDomain* device_memory() const noexcept { return device_memory_; }
   void set_device_memory(MemoryDomain* memory) noexcept {
     device_memory_ = memory;
-    has_slow_path_ = memory != nullptr || peers_.any_lost();
+    set_slow_path(kLooks, memory != nullptr || peers_.any_lost());
   }
 
   /// Of layouts, where loads and stores do not reach the peer. Given when the rank is made.
@@ -126,6 +126,7 @@ class RankCore {
   }
   bool copy_and_signal_now(Operation& operation) noexcept;
   void start_slowly(Operation& operation) noexcept;
+  void start_looking(Operation& operation) noexcept;
   void submit(Operation& operation) noexcept {
     if (operation.bytes > kObjectBytesMax) [[unlikely]]
       return refuse_length(operation);
@@ -145,7 +146,12 @@ class RankCore {
   const JobRegion& region_;
   std::uint32_t id_;
   std::uint32_t size_;
-  bool has_slow_path_ = false;  // a peer is lost, or there is a GPU: operations must be looked at
+  static constexpr std::uint8_t kLooks = 1;  // a peer is lost, or there is a GPU: operations must be looked at
+  static constexpr std::uint8_t kTells = 2;  // a tool is told of operations
+  void set_slow_path(std::uint8_t why, bool is_so) noexcept {
+    slow_path_ = static_cast<std::uint8_t>(is_so ? slow_path_ | why : slow_path_ & ~unsigned{why});
+  }
+  std::uint8_t slow_path_ = 0;
   EventLoop& loop_;
   AddressMap addresses_;
   Routes routes_;

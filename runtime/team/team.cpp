@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 
+#include "runtime/core/events.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/collective_watchdog.hpp"
 #include "runtime/team/node_area.hpp"
@@ -22,14 +23,36 @@ Team::Team(Rank& rank, TeamPlan plan) : TeamCore(rank, plan) {
 
 Team::~Team() = default;
 
-std::uint64_t Team::begin(const CollectiveCall& call) {
+std::uint64_t Team::begin(const CollectiveCall& call, Events*& events) {
   if (watchdog_ == nullptr) [[unlikely]]
     watchdog_ = &rank().local<CollectiveWatchdog>();
   const std::uint64_t number = log().begin(call, watchdog_->program_call());
   watchdog_->look_on();
   if (const auto peer = log().take_misheard()) [[unlikely]]
     watchdog_->differs(*this, *peer);
+  events = rank().loop().events();
+  if (events != nullptr) [[unlikely]]
+    tell_of(call, number, *events);
   return number;
+}
+
+[[gnu::cold]] void Team::tell_of(const CollectiveCall& call, std::uint64_t number, Events& events) const {
+  coracle_event event = events.event(CORACLE_COLLECTIVE_BEGIN);
+  event.id = core().event_id(number);
+  event.number = number;
+  event.what = static_cast<std::uint16_t>(call.called);
+  event.name = call.called == Called::finalize ? "finalize" : name_of(call.called);
+  if (call.root != CollectiveCall::kNoRoot && call.root < size()) event.peer = member(call.root);
+  if (call.bytes != CollectiveCall::kAnyBytes) event.bytes = call.bytes;
+  event.place = place_of(call.where);
+  events.tell(event);
+}
+
+[[gnu::cold]] void Participation::tell_of_end() noexcept {
+  coracle_event event = events_->event(CORACLE_COLLECTIVE_END);
+  event.id = team_.core().event_id(sequence_);
+  event.number = sequence_;
+  events_->tell(event);
 }
 
 Task<> Team::agree_on_calls() {
@@ -42,6 +65,7 @@ Task<> Team::agree_on_calls() {
 Participation::~Participation() {
   if (has_ended_) return;
   team_.core().log().end();
+  if (events_ != nullptr) tell_of_end();
   // Coroutines are never resumed while an exception is on its way: it is this one's.
   if (std::uncaught_exceptions() > 0) team_.core().give_up();
 }

@@ -255,7 +255,9 @@ class Team final : private TeamCore {
   friend Task<> finalize_job(Rank& rank);
 
   /// Begins a collective; gives its number on this team, the same at every member. See Participation.
-  std::uint64_t begin(const CollectiveCall& call);
+  /// `events`: of the rank, null while no tool is told.
+  std::uint64_t begin(const CollectiveCall& call, Events*& events);
+  void tell_of(const CollectiveCall& call, std::uint64_t number, Events& events) const;
   /// The last barrier of a job.
   Task<> finalize(std::source_location where);
   /// Called by the first member of each node when its node has come; returns when all have.
@@ -276,7 +278,7 @@ class Participation {
   /// Of a collective that is not the library's: `where` tells which.
   explicit Participation(Team& team, std::source_location where = std::source_location::current())
       : Participation(team, CollectiveCall{.where = where}) {}
-  Participation(Team& team, const CollectiveCall& call) : team_(team), sequence_(team.begin(call)) {}
+  Participation(Team& team, const CollectiveCall& call) : team_(team), sequence_(team.begin(call, events_)) {}
   ~Participation();
   Participation(const Participation&) = delete;
   Participation& operator=(const Participation&) = delete;
@@ -284,11 +286,16 @@ class Participation {
   /// The collective has ended well, which its destructor otherwise has to find out.
   void end() noexcept {
     team_.core().log().end();
+    if (events_ != nullptr) [[unlikely]]
+      tell_of_end();
     has_ended_ = true;
   }
 
  private:
+  void tell_of_end() noexcept;
+
   Team& team_;
+  Events* events_;  // null while no tool is told
   std::uint64_t sequence_;
   bool has_ended_ = false;
 };

@@ -64,6 +64,10 @@ class TeamCore : private LossObserver {
   LossObservers& observers() noexcept { return observers_; }
   /// For collectives: the number of the latest collective that this member has begun on this team.
   std::uint64_t last_sequence() const noexcept { return log_.last_number(); }
+  /// What tools know a collective by (coracle_event::id).
+  std::uint64_t event_id(std::uint64_t number) const noexcept {
+    return std::uint64_t{identity_} << 32 | (number & 0xffffffff);
+  }
   /// For collectives: what this member has called.
   CollectiveLog& log() noexcept { return log_; }
   const CollectiveLog& log() const noexcept { return log_; }

@@ -16,6 +16,9 @@ class CacheTasks {
  public:
   explicit CacheTasks(Rank& rank) noexcept : rank_(rank) {}
 
+  /// See Scheduler::events.
+  Events* events() const noexcept { return rank_.loop().events(); }
+
   /// `owner`: of this and of all that the tasks use; tasks keep it alive.
   void begin(std::weak_ptr<void> owner) noexcept { owner_ = std::move(owner); }
   /// Starts `task`, which must not throw.

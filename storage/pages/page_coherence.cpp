@@ -19,7 +19,8 @@ PageCoherence::PageCoherence(const SegmentCaches& caches, CacheTasks& tasks, con
       pool_(pool),
       frames_(pool.frames()),
       dirty_(dirty),
-      home_(home) {}
+      home_(home),
+      events_(tasks.events()) {}
 
 // --- who waits ---
 
@@ -44,7 +45,11 @@ void PageCoherence::serve(std::uint32_t frame) {
       waiting.frame = frame;
     } else if (actions.count > 0) {  // then it is one request
       ++last_number_;
-      if (unknown) CacheCounters::add(frames_.counters().misses);
+      if (unknown) {
+        CacheCounters::add(frames_.counters().misses);
+        events_.missed(frame, frame_state.number, frames_.shape().page_bytes,
+                       caches_.peer(caches_.home_of(frame_state.number)).rank);
+      }
       send_home(frame_state.number, actions.begin()->message, frame);
     }
     return actions.ready;
@@ -104,6 +109,7 @@ void PageCoherence::take(const CoherenceMessage& coherence_message, std::span<co
     if (!coherence_message.from_ssd && frame_state.page.state() == PageState::IS) pool_.guests().came_from_peer(frame);
   }
   const CacheActions actions = frame_state.page.on_message(message);
+  tell_of_page(frame, coherence_message);
   // A dirty page that goes on to another cache: flush() has to see to it there.
   const bool goes = message.verb == Verb::forward_exclusive || message.verb == Verb::invalidate;
   if (goes && dirty_.dirty(frame) && !frame_state.page.dirty())
@@ -113,6 +119,19 @@ void PageCoherence::take(const CoherenceMessage& coherence_message, std::span<co
   if (frame_state.placed && frame_state.number == coherence_message.page) serve(frame);
   // Not before those who waited to write have it pinned, or it would be cleaned under their hands for ever.
   if (dirty_.many()) put_oldest(dirty_.wanted(), DirtyPages::Told::nobody);
+}
+
+void PageCoherence::tell_of_page(std::uint32_t frame, const CoherenceMessage& coherence_message) {
+  if (!events_.is_told()) [[likely]]
+    return;
+  const PageState state = pool_.at(frame).page.state();
+  if (state != PageState::S && state != PageState::O && state != PageState::M) return;
+  const bool has_come = coherence_message.message.verb == Verb::data;
+  const std::uint16_t way = !has_come                    ? CORACLE_PAGE_FRESH
+                            : coherence_message.from_ssd ? CORACLE_PAGE_FROM_FILE
+                                                         : CORACLE_PAGE_FROM_PEER;
+  const bool is_of_cache = coherence_message.from < caches_.nodes();
+  events_.came(frame, way, is_of_cache ? caches_.peer(coherence_message.from).rank : CORACLE_NOBODY);
 }
 
 /// A page that is not here, or not any more: the machine answers as one in state I does.
@@ -261,6 +280,7 @@ void PageCoherence::note_dirty(std::uint32_t frame) {
 void PageCoherence::give_up(std::uint32_t frame, const Error& error, bool data_may_come) {
   FramePool::FrameState& frame_state = pool_.at(frame);
   frame_state.waiters.fail(error);
+  events_.came(frame, 0);
   if (frame_state.page.state() == PageState::S) return;                  // its readers may go on
   if (frame_state.page.dirty()) dirty_.unflushed().lost.emplace(error);  // told by the next flush
   dirty_.put_ended(frame);

@@ -13,6 +13,7 @@
 #include "runtime/core/task.hpp"
 #include "storage/pages/dirty_pages.hpp"
 #include "storage/pages/frame_pool.hpp"
+#include "storage/pages/page_events.hpp"
 #include "storage/pages/page_home.hpp"
 #include "storage/pages/page_sender.hpp"
 #include "storage/pages/segment_caches.hpp"
@@ -65,6 +66,7 @@ class PageCoherence {
   // --- of the cache ---
   void serve(std::uint32_t frame);
   void take(const CoherenceMessage& coherence_message, std::span<const std::byte> page);
+  void tell_of_page(std::uint32_t frame, const CoherenceMessage& coherence_message);
   void take_for_unknown_page(const CoherenceMessage& coherence_message);
   void perform(std::uint32_t frame, const CacheActions& actions, std::uint32_t target = 0);
   void perform(std::uint32_t frame, const CacheAction& action, std::uint32_t target);
@@ -92,6 +94,7 @@ class PageCoherence {
   PageHome* const home_;
   std::deque<CoherenceMessage> from_home_;  // what it has said to this cache, not heard yet
   std::multiset<std::uint64_t> leaving_;    // pages whose last pins here end before others may have them
+  PageEvents events_;
   std::uint32_t last_number_ = 0;
   bool deferring_ = false;
 };

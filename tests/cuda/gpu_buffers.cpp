@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "tests/cuda/gpu_program.hpp"
 
 using namespace coracle;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/messages/messages.hpp"
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "tests/cuda/gpu_program.hpp"
 
 using namespace coracle;

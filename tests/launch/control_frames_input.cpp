@@ -4,6 +4,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/launch/control_frames.hpp"
 #include "runtime/launch/job_failure.hpp"
+#include "runtime/launch/trace_parts.hpp"
 
 namespace coracle::internals::test {
 namespace {
@@ -64,7 +65,14 @@ void decode_frame(const ControlFrame& frame) {
     case ControlFrameType::unattached:
       decode<std::string>(frame.payload);
       return;
+    case ControlFrameType::time:
+      decode<ClockAnswer>(frame.payload);
+      return;
+    case ControlFrameType::trace:
+      NodeTraces().add(decode<TracePart>(frame.payload), 0, 2, 1 << 20);
+      return;
     case ControlFrameType::hello:
+    case ControlFrameType::clock:
     case ControlFrameType::credit:
       decode<std::uint32_t>(frame.payload);
       return;
@@ -93,6 +101,9 @@ std::vector<std::byte> control_stream_bytes() {
   add(ControlFrameType::unattached, encode(std::string("rank 2 ended")));
   add(ControlFrameType::credit, encode(std::uint32_t{100}));
   add(ControlFrameType::stop, {});
+  add(ControlFrameType::clock, encode(std::uint32_t{3}));
+  add(ControlFrameType::time, encode(ClockAnswer{3, 1'000'000}));
+  add(ControlFrameType::trace, encode(TracePart{1, 5, {"solve"}, std::vector<std::byte>(2 * sizeof(StoredEvent))}));
   add(ControlFrameType::ended, encode(NodeEnd{2, true, "details"}));
   return bytes;
 }

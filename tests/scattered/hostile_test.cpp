@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/messages/error_of.hpp"
 #include "tests/sanitized.hpp"

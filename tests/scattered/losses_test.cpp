@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "tests/messages/error_of.hpp"
 #include "tests/sim/job.hpp"
 

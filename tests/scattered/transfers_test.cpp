@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/scattered/trial.hpp"

@@ -77,6 +77,7 @@ CopyEngine::CopyEngine(EventLoop& loop, const Maker& make, const CopyOptions& op
       streams_(make(host_)),
       device_(dynamic_cast<CudaDevice*>(streams_.get())),
       engine_(*streams_, loop.clock(), engine_options(options)) {
+  engine_.set_events(loop.events());
   host_.serve(*streams_);
   loop_.add_poller(*this);
 }

@@ -16,8 +16,8 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/job/accelerator.hpp"
+#include "runtime/rank/device_transfers.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/scattered/device_transfers.hpp"
 #include "transports/cuda/owned_device.hpp"
 
 namespace coracle::internals {

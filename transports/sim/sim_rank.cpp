@@ -13,6 +13,7 @@ SimRank::SimRank(const Job& job, std::uint32_t id)
     : job_(job),
       loop_(job_.nature.schedule(), &job_.nature.region().block(id).doorbell),
       watch_(static_cast<int>(id), &job_.nature.region().block(id), loop_),
+      tools_(job_.nature.region(), id, loop_),
       rank_(job_.nature.region(), id, loop_) {
   auto transport = std::make_unique<SimTransport>(job_.nature, job_.transports, rank_);
   transport_ = transport.get();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/core/event_loop.hpp"
+#include "runtime/insight/rank_tools.hpp"
 #include "runtime/job/diagnostics.hpp"
 #include "runtime/launch/boot.hpp"
 #include "transports/sim/nature.hpp"
@@ -66,6 +67,7 @@ class SimRank final : public ScheduledEvent, private ReadyOrder {
   const Job job_;
   EventLoop loop_;
   Diagnostics::Registration watch_;
+  RankTools tools_;
   WholeRank rank_;
   SimTransport* transport_;
   RootEnd end_;

@@ -91,11 +91,24 @@ bool DmaEngine::start_next(unsigned channel) noexcept {
   queue.waits_since_ns = 0;
   queue.sequence = ++sequence_;
   ++counts_.doorbells;
+  if (events_ != nullptr) [[unlikely]]
+    tell(CORACLE_DMA_BEGIN, channel);
   device_.start(channel, queue.first->table, queue.sequence);
   return true;
 }
 
+[[gnu::cold]] void DmaEngine::tell(coracle_event_kind kind, unsigned channel) noexcept {
+  coracle_event event = events_->event(kind);
+  event.task = 0;
+  event.id = reinterpret_cast<std::uint64_t>(&queues_[channel]);
+  event.number = channel;
+  event.name = device_.name();
+  events_->tell(event);
+}
+
 void DmaEngine::end_part(unsigned channel, bool worked) noexcept {
+  if (events_ != nullptr) [[unlikely]]
+    tell(CORACLE_DMA_END, channel);
   Queue& queue = queues_[channel];
   Part& part = *queue.first;
   DmaTransfer& transfer = *part.transfer;
@@ -120,6 +133,7 @@ bool DmaEngine::retry(unsigned channel, std::string failure) noexcept {
     end_part(channel, false);
     return true;
   }
+  if (events_ != nullptr) tell(CORACLE_DMA_END, channel);
   queue.sequence = 0;
   return start_next(channel);
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/core/events.hpp"
 #include "runtime/core/timer.hpp"
 #include "transports/tca/dma_device.hpp"
 
@@ -226,6 +227,8 @@ class DmaEngine {
   DmaEngine& operator=(const DmaEngine&) = delete;
 
   DmaDevice& device() noexcept { return device_; }
+  /// Before the first transfer; null: no tool is told of tables.
+  void set_events(Events* events) noexcept { events_ = events; }
   /// Copies in any order, over as many channels as is best. Throws Error when the device refuses it.
   void copy(const Descriptor& whole, DmaTransfer& transfer);
   /// Carries out the chain on one channel, in order, also with what went there before. Nothing of it is kept.
@@ -258,10 +261,12 @@ class DmaEngine {
   bool start_next(unsigned channel) noexcept;
   bool finish_first(unsigned channel) noexcept;
   void end_part(unsigned channel, bool worked) noexcept;
+  void tell(coracle_event_kind kind, unsigned channel) noexcept;
   bool retry(unsigned channel, std::string failure) noexcept;
 
   DmaDevice& device_;
   const Clock& clock_;
+  Events* events_ = nullptr;
   const DmaOptions options_;
   PatternCache cache_;
   std::array<Queue, LearnedSplit::kChannelsMax> queues_;

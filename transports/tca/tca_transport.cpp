@@ -30,6 +30,7 @@ TcaTransport::TcaTransport(Rank& rank, std::unique_ptr<RemoteDmaDevice> device, 
       moves_(rank, memory_, *device_, engine_, sender_, *this),
       asked_(rank.size()),
       receiver_(rank, memory_, *device_, moves_, asked_, *this, *this) {
+  engine_.set_events(rank.loop().events());
   const JobRegion& region = rank.core().region();
   if (rank.size() > PacketArea::kRanksMax || region.ranks() != rank.size())
     throw Error(Errc::unsupported, fmt::format("tca joins at most {} ranks, all on one node; this job has {} on {}",

@@ -12,6 +12,7 @@
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
 #include "interfaces/mpi/core/call_notes.hpp"
+#include "interfaces/mpi/core/call_span.hpp"
 #include "interfaces/mpi/core/process.hpp"
 #include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
@@ -86,6 +87,7 @@ World::World(ThreadLevel provided, CallLock* lock)
   set_predefined_attribute(kAppNumber, AttributeValue::of_number(static_cast<int>(attached_->program())));
   describe_environment(program_arguments(), static_cast<int>(attached_->program_size()), provided);
   make_comms();
+  call_events = rank_.loop().events();
 }
 
 World::~World() = default;
@@ -206,6 +208,7 @@ void World::finalize() {
   }
   world.progress_.end();
   Comm::end_all();
+  call_events = nullptr;
   world.progress_.during<PlainNote>([&world] { world.attached_->finish(); }, ", until all ranks have called it");
   if (lock_ != nullptr) lock_->end();
   delete &world;

@@ -171,7 +171,10 @@ FOR_ANY = {"MPI_Waitany": "nullptr", "MPI_Testany": "flag"}
 
 def body(function):
     translations = {p.name: translation(p, function) for p in function.parameters}
-    lines = ["const CallLockScope lock(World::lock());" if function.early else "const RunningCall call;"]
+    if function.early:
+        lines = ["const CallLockScope lock(World::lock());"]
+    else:
+        lines = ["const RunningCall call;", f'const CallSpan span("{function.name}");']
     if function.is_collective:
         lines.append(f"const ProgramCallScope noted(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));")
     if function.name in FOR_ANY:

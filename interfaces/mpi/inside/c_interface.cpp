@@ -14,6 +14,7 @@ using MPI_Comm = struct ompi_communicator_t*;  // NOLINT(readability-identifier-
 #include <string_view>
 #include <utility>
 
+#include "interfaces/mpi/core/call_span.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/inside/handle_reader.hpp"
 #include "interfaces/mpi/inside/inside.hpp"
@@ -165,6 +166,18 @@ int coracle_wait_signal(coracle_memory* memory, int signal, uint64_t count) {
 
 uint64_t coracle_signal(const coracle_memory* memory, int signal) {
   return memory->signal_count(mpi::signal_number(signal));
+}
+
+uint64_t coracle_span_begin(const char* name) {
+  coracle::internals::Events* const events = mpi::call_events;
+  if (events == nullptr || name == nullptr) return 0;
+  const std::uint64_t id = events->new_id();
+  events->begin_span(name, id, {});
+  return id;
+}
+
+void coracle_span_end(uint64_t span) {
+  if (span != 0 && mpi::call_events != nullptr) mpi::call_events->end_span(span);
 }
 
 int coracle_progress(void) {

@@ -3,6 +3,7 @@
 // a request that has failed is gone all the same.
 #pragma once
 
+#include "interfaces/mpi/core/call_span.hpp"
 #include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/openmpi/fortran_numbers.hpp"

@@ -18,6 +18,8 @@ static void check_before_init(void) {
   REQUIRE(!coracle_runs_mpi(), "before MPI_Init");
   REQUIRE_FAILURE(coracle_allocate(MPI_COMM_WORLD, 8, 0, &memory), CORACLE_NOT_HERE, "MPI_Init has not been called");
   REQUIRE_FAILURE(coracle_progress(), CORACLE_NOT_HERE, "MPI_Init has not been called");
+  REQUIRE(coracle_span_begin("too early") == 0, "no span before MPI_Init");
+  coracle_span_end(0);
 }
 
 /* Each gives the right neighbour a number and the left one a text, by memory of a communicator in reverse order. */
@@ -93,7 +95,9 @@ int main(int argc, char** argv) {
   check_before_init();
   start_checks(&argc, &argv);
   REQUIRE(coracle_runs_mpi(), "after MPI_Init");
+  const uint64_t span = coracle_span_begin("named by C");
   check_transfers();
+  coracle_span_end(span);
   check_errors();
   return end_checks("c_interface");
 }

@@ -1,5 +1,5 @@
 // Which way bytes go to and from a GPU's memory.
-#include "runtime/scattered/device_transfers.hpp"
+#include "runtime/rank/device_transfers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include "runtime/core/event.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/layout/cursor.hpp"
+#include "runtime/rank/exchange.hpp"
 #include "runtime/rank/rank.hpp"
-#include "runtime/scattered/exchange.hpp"
 
 namespace coracle::internals {
 namespace {

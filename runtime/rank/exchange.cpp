@@ -1,5 +1,5 @@
 // The protocol. A header is answered once: by done, by a refusal, or by the data that was asked for.
-#include "runtime/scattered/exchange.hpp"
+#include "runtime/rank/exchange.hpp"
 
 #include <algorithm>
 #include <cstring>

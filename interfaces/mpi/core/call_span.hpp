@@ -1,0 +1,37 @@
+// CallSpan: a call of a function of MPI, for traces and tools.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/core/events.hpp"
+
+namespace coracle::mpi {
+
+/// Of this process's world; null while there is none, or no tool is told.
+extern internals::Events* call_events;
+
+/// While an entry point runs.
+class CallSpan {
+ public:
+  /// `function`: a literal.
+  explicit CallSpan(const char* function) noexcept : events_(call_events) {
+    if (events_ != nullptr) [[unlikely]]
+      begin(function);
+  }
+  ~CallSpan() {
+    if (events_ != nullptr) [[unlikely]]
+      end();
+  }
+  CallSpan(const CallSpan&) = delete;
+  CallSpan& operator=(const CallSpan&) = delete;
+
+ private:
+  void begin(const char* function) noexcept;
+  /// Nothing where the call has ended the world.
+  void end() const noexcept;
+
+  internals::Events* const events_;
+  std::uint64_t id_;
+};
+
+}  // namespace coracle::mpi
