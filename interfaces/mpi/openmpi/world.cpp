@@ -23,14 +23,14 @@ namespace {
 /// What MPI_Query_thread gives, also after MPI_Finalize.
 int provided_level = static_cast<int>(ThreadLevel::single);
 
-/// Open MPI's: what is asked for at least, for programs that don't ask for enough. 0 where it is not set.
+/// Open MPI's: what is asked for at least, for programs that don't ask for enough.
 int level_from_environment() {
   const char* const text = std::getenv("OMPI_MPI_THREAD_LEVEL");
-  if (text == nullptr || *text == '\0') return 0;
+  if (text == nullptr || *text == '\0') return static_cast<int>(ThreadLevel::single);
   if (text[0] < '0' || text[0] > '3' || text[1] != '\0')
     raise(ErrorClass::arg, "OMPI_MPI_THREAD_LEVEL is \"{}\": it is to be 0 to 3, from MPI_THREAD_SINGLE to _MULTIPLE",
           text);
-  return text[0] - '0';
+  return threadlevel_from(text[0] - '0', "OMPI_MPI_THREAD_LEVEL");
 }
 
 /// Attributes are read where they lie: those that are ranks must have this ABI's values.
