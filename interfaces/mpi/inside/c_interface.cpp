@@ -14,6 +14,7 @@ using MPI_Comm = struct ompi_communicator_t*;  // NOLINT(readability-identifier-
 #include <string_view>
 #include <utility>
 
+#include "interfaces/mpi/core/call_lock.hpp"
 #include "interfaces/mpi/core/call_span.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/inside/handle_reader.hpp"
@@ -169,6 +170,7 @@ uint64_t coracle_signal(const coracle_memory* memory, int signal) {
 }
 
 uint64_t coracle_span_begin(const char* name) {
+  const mpi::CallLockScope lock(mpi::World::lock());
   coracle::internals::Events* const events = mpi::call_events;
   if (events == nullptr || name == nullptr) return 0;
   const std::uint64_t id = events->new_id();
@@ -177,6 +179,7 @@ uint64_t coracle_span_begin(const char* name) {
 }
 
 void coracle_span_end(uint64_t span) {
+  const mpi::CallLockScope lock(mpi::World::lock());
   if (span != 0 && mpi::call_events != nullptr) mpi::call_events->end_span(span);
 }
 
