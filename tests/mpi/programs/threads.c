@@ -1,4 +1,5 @@
 /* Several threads of each process call MPI at once (MPI_THREAD_MULTIPLE): each checks what it gets. */
+#define _DEFAULT_SOURCE /* usleep */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
