@@ -33,18 +33,15 @@ inline constexpr Modification::Number number_kind_of = std::is_floating_point_v<
                                                                                    : Modification::Number::natural;
 
 template <class T>
-struct AtomicBits {
-  static_assert(is_atomic_word<T>, "atomics are for types of 4 or 8 bytes without padding that are no pointers");
-  using Type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-};
+using AtomicBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 template <class T>
 constexpr std::uint64_t bits_of(const T& value) noexcept {
-  return std::bit_cast<typename AtomicBits<T>::Type>(value);
+  return std::bit_cast<AtomicBits<T>>(value);
 }
 template <class T>
 constexpr T value_of_bits(std::uint64_t bits) noexcept {
-  return std::bit_cast<T>(static_cast<typename AtomicBits<T>::Type>(bits));
+  return std::bit_cast<T>(static_cast<AtomicBits<T>>(bits));
 }
 
 }  // namespace detail
@@ -81,6 +78,8 @@ using Transfer = Awaited<Operation>;
 template <class T>
 class [[nodiscard]] Atomic final : public Awaited<Operation> {
  public:
+  static_assert(detail::is_atomic_word<T>,
+                "atomics are for types of 4 or 8 bytes without padding that are no pointers");
   using Awaited::Awaited;
   T await_resume() const {
     Awaited::await_resume();
