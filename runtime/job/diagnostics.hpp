@@ -20,7 +20,8 @@ namespace coracle::internals {
 
 /// What debuggers know all this by (debugger_layout.hpp).
 struct DebuggerLayout;
-extern "C" const DebuggerLayout* const coracle_debugger_layout;
+/// Of the module alone that it is in: a shared library's note leads to the library's own.
+extern "C" [[gnu::visibility("hidden")]] const DebuggerLayout* const coracle_debugger_layout;
 
 /// What a rank says of itself, instead of its waits, whose program calls functions and awaits nothing itself. In a
 /// signal handler in the rank's own thread: no allocation, no lock.
