@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -22,7 +23,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kAnswerPatience = 200ms;  // of a rank that waits, where the processors are busy
 constexpr auto kPlacePatience = 300ms;
-constexpr auto kLinePatience = 1500ms;
+constexpr auto kLinePatience = 4s;  // addr2line reads the whole program, beside others
 
 /// What of a rank is known by its process alone; nothing: it may be asked.
 std::optional<Doing> doing_by_process(const JobRegion& region, const RankProcess& process, std::uint32_t rank) {
@@ -50,9 +51,8 @@ void for_each_rank(std::span<const RankProcess> processes, Function function) {
 
 /// The first place in what readable_crashes() has made: "    f() at ../solver.cpp:301".
 std::string first_place(std::string_view details) {
-  const auto is_of_runtime = [](std::string_view file) {
-    return file.find("/runtime/core/") != std::string_view::npos ||
-           file.find("/include/c++/") != std::string_view::npos;
+  const auto is_in = [](std::string_view file, std::initializer_list<std::string_view> folders) {
+    return std::ranges::any_of(folders, [file](auto folder) { return file.find(folder) != std::string_view::npos; });
   };
   std::string other;
   while (!details.empty()) {
@@ -65,7 +65,8 @@ std::string first_place(std::string_view details) {
     line = line.substr(0, line.find(" (discriminator"));
     if (line.find(':') == std::string_view::npos) continue;
     const std::string place(line.substr(line.rfind('/') + 1));
-    if (!is_of_runtime(line)) return place;
+    if (is_in(line, {"./csu/", "./nptl/", "/sysdeps/"})) continue;  // the C library's own, where it has lines
+    if (!is_in(line, {"/runtime/core/", "/include/c++/"})) return place;
     if (other.empty()) other = place;
   }
   return other;
