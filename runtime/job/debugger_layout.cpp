@@ -76,7 +76,7 @@ constexpr DebuggerLayout DebuggerLayout::make() noexcept {
 
 constinit const DebuggerLayout DebuggerLayout::kLayout = make();
 /// Of C, for the name by which the note below knows it (declared in diagnostics.hpp).
-[[gnu::used, gnu::visibility("hidden")]] const DebuggerLayout* const coracle_debugger_layout = &DebuggerLayout::kLayout;
+[[gnu::used]] const DebuggerLayout* const coracle_debugger_layout = &DebuggerLayout::kLayout;
 
 }  // namespace coracle::internals
 
