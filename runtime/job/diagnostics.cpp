@@ -288,7 +288,7 @@ void Diagnostics::Handlers::report_thread(State& state, const void* context, Wan
 bool Diagnostics::Handlers::ask_thread(pid_t id, Wanted wanted) noexcept {
   siginfo_t question{};
   question.si_signo = SIGUSR1;
-  question.si_code = SI_TKILL;
+  question.si_code = SI_QUEUE;  // SI_TKILL a thread may send to itself alone
   question.si_pid = ::getpid();
   question.si_value.sival_int = wanted == Wanted::place ? kWhereOnly : 0;
   return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), id, SIGUSR1, &question) == 0;
@@ -320,8 +320,8 @@ void Diagnostics::Handlers::report_all(State& state, const void* context, Wanted
 void Diagnostics::Handlers::on_report(int, siginfo_t* info, void* context) noexcept {
   const int error = errno;
   if (State* the = state()) {
-    const bool asked_by_another_thread = info->si_code == SI_TKILL && info->si_pid == ::getpid();
-    const bool with_value = asked_by_another_thread || info->si_code == SI_QUEUE;
+    const bool with_value = info->si_code == SI_QUEUE;
+    const bool asked_by_another_thread = with_value && info->si_pid == ::getpid();
     const Wanted wanted = with_value && info->si_value.sival_int == kWhereOnly ? Wanted::place : Wanted::waits;
     if (asked_by_another_thread) {
       report_thread(*the, context, wanted);
