@@ -103,10 +103,11 @@ class Progress {
   template <class Note, class Predicate, class... Arguments>
   void run_until_end(Predicate done, const Arguments&... arguments) {
     if (done()) return;
-    const auto is_done = [this, seen = ends_, &done]() mutable {
-      if (seen == ends_) return false;
+    // It stays true: where several threads call, one asks first and the waiting one again.
+    const auto is_done = [this, seen = ends_, is_true = false, &done]() mutable {
+      if (is_true || seen == ends_) return is_true;
       seen = ends_;
-      return static_cast<bool>(done());
+      return is_true = static_cast<bool>(done());
     };
     run_until<Note>(is_done, arguments...);
   }
