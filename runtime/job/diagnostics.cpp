@@ -80,6 +80,8 @@ struct Diagnostics::Handlers {
 
   /// Whether all waits are wanted, on standard error, or only where the rank runs, in its block (kWhereOnly).
   enum class Wanted { waits, place };
+  /// In the signal's value: only the thread that gets it is asked.
+  static constexpr int kOfThread = 1 << 30;
   static void report_all(State& state, const void* context, Wanted wanted) noexcept;
   static void report_thread(State& state, const void* context, Wanted wanted) noexcept;
   static bool ask_thread(pid_t id, Wanted wanted) noexcept;
@@ -290,7 +292,7 @@ bool Diagnostics::Handlers::ask_thread(pid_t id, Wanted wanted) noexcept {
   question.si_signo = SIGUSR1;
   question.si_code = SI_QUEUE;  // SI_TKILL a thread may send to itself alone
   question.si_pid = ::getpid();
-  question.si_value.sival_int = wanted == Wanted::place ? kWhereOnly : 0;
+  question.si_value.sival_int = kOfThread | (wanted == Wanted::place ? kWhereOnly : 0);
   return ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), id, SIGUSR1, &question) == 0;
 }
 
@@ -320,9 +322,9 @@ void Diagnostics::Handlers::report_all(State& state, const void* context, Wanted
 void Diagnostics::Handlers::on_report(int, siginfo_t* info, void* context) noexcept {
   const int error = errno;
   if (State* the = state()) {
-    const bool with_value = info->si_code == SI_QUEUE;
-    const bool asked_by_another_thread = with_value && info->si_pid == ::getpid();
-    const Wanted wanted = with_value && info->si_value.sival_int == kWhereOnly ? Wanted::place : Wanted::waits;
+    const int question = info->si_code == SI_QUEUE ? info->si_value.sival_int : 0;
+    const bool asked_by_another_thread = (question & kOfThread) != 0 && info->si_pid == ::getpid();
+    const Wanted wanted = (question & ~kOfThread) == kWhereOnly ? Wanted::place : Wanted::waits;
     if (asked_by_another_thread) {
       report_thread(*the, context, wanted);
     } else {
