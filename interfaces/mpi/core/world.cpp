@@ -30,11 +30,11 @@ using internals::Team;
 std::thread::id main_thread;
 
 /// Where a rank is lost, who has called MPI_Finalize is told later.
-internals::Task<> caught_barrier(Team& team) {
+internals::Task<> meet(Team& team) {
   try {
     co_await team.barrier();
-  } catch (const internals::Error&) {
-    co_return;
+  } catch (const internals::Error& error) {
+    if (error.code() != internals::Errc::peer_lost) throw;
   }
 }
 
@@ -156,7 +156,8 @@ void World::drain() {
 void World::withdraw_receives() {
   constexpr const char* kNote = ", until all ranks have called it";
   if (const std::size_t left = progress_.refused(); left != 0) refuse_to_end(left);
-  internals::Task<> meeting = caught_barrier(rank_.world());
+  const ProgramCallScope noted("MPI_Finalize", nullptr);
+  internals::Task<> meeting = meet(rank_.world());
   progress_.wait<PlainNote>(meeting, kNote);
   progress_.withdraw();
   bury_orphans();
