@@ -35,7 +35,7 @@ struct AttachedRank::State {
   std::unique_ptr<const JobRegion> own_region;
   const JobRegion* region = nullptr;
   std::uint32_t id = 0;
-  std::optional<BootedRank> self;
+  std::unique_ptr<BootedRank> self;
   std::optional<WaitWitness> witness;
   Event program_ended;
   RootEnd end;
@@ -64,7 +64,7 @@ void AttachedRank::State::find_job() {
 }
 
 void AttachedRank::State::begin(const RankReporter& reporter, LoopGate* gate) {
-  self.emplace(*region, id, launched_region.has_value());
+  self = std::make_unique<BootedRank>(*region, id, launched_region.has_value());
   if (gate != nullptr) self->loop.share(*gate);
   self->watch.report_by(&reporter);
   if (launched_region) witness.emplace(self->rank, region->block(id), &reporter);

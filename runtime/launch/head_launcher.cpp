@@ -280,7 +280,7 @@ Task<> HeadLauncher::ask_time(NodePeer& peer, NodeClock::When when) {
     const std::uint64_t sent_ns = real_clock().now_ns();
     peer.stream->send(ControlFrameType::clock, encode(number));
     const auto answered = [&] { return (peer.time && peer.time->number == number) || !peer.hears(); };
-    if (!co_await finishes_within(kPatience, changed_.wait(answered)) || !peer.hears()) co_return;
+    if (!co_await finishes_within(kPatience, changed_.wait(answered)) || !peer.hears() || !peer.time) co_return;
     peer.traces.clock().add(when, sent_ns, peer.time->ns, peer.time_came_ns);
   }
 }

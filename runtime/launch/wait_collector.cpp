@@ -64,7 +64,7 @@ std::string first_place(std::string_view details) {
     line.remove_prefix(at + 4);
     line = line.substr(0, line.find(" (discriminator"));
     if (line.find(':') == std::string_view::npos) continue;
-    const std::string place(line.substr(line.rfind('/') + 1));
+    std::string place(line.substr(line.rfind('/') + 1));
     if (is_in(line, {"./csu/", "./nptl/", "/sysdeps/"})) continue;  // the C library's own, where it has lines
     if (!is_in(line, {"/runtime/core/", "/include/c++/"})) return place;
     if (other.empty()) other = place;
