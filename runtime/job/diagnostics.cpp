@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <exception>
+#include <limits>
 #include <typeinfo>
 
 #include "runtime/core/assert.hpp"
@@ -81,7 +82,7 @@ struct Diagnostics::Handlers {
   /// Whether all waits are wanted, on standard error, or only where the rank runs, in its block (kWhereOnly).
   enum class Wanted { waits, place };
   /// In the signal's value: only the thread that gets it is asked.
-  static constexpr int kOfThread = 1 << 30;
+  static constexpr int kOfThread = std::numeric_limits<int>::min();  // no bit of kWhereOnly
   static void report_all(State& state, const void* context, Wanted wanted) noexcept;
   static void report_thread(State& state, const void* context, Wanted wanted) noexcept;
   static bool ask_thread(pid_t id, Wanted wanted) noexcept;
