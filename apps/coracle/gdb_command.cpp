@@ -56,6 +56,7 @@ int run_gdb(const std::vector<std::string>& words) {
   if (is_number(words.front())) all.emplace_back("-p");
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> arguments;
+  arguments.reserve(all.size() + 1);
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp("gdb", arguments.data());
