@@ -83,12 +83,14 @@ Task<> LargeScan::take(std::uint64_t piece) {
 
 Task<> LargeScan::combine(std::uint64_t piece) {
   const std::size_t begin = static_cast<std::size_t>(piece) * piece_;
-  std::byte* target = sum_.data() + begin;
+  std::byte* target = nullptr;
   if (!is_last()) {
     if (piece >= kWindowPieces) co_await local_.wait(local_.local_index() + 1, step_of(piece - kWindowPieces));
     target = window_.data() + place_in_window(piece);
   } else if (sum_.empty()) {
     co_return;
+  } else {
+    target = sum_.data() + begin;
   }
   reduction_.combine(before_.data() + begin, values_.data() + begin, target, bytes_of(piece));
 }
