@@ -92,7 +92,7 @@ class FramePool {
   /// Of a thread that has had no frame yet: one that never has any, until refill() has put the thread's own in its
   /// place.
   static const FramePool none_;
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local FramePool* current_;
+  static constinit thread_local FramePool* current_;
 };
 
 }  // namespace coracle::internals

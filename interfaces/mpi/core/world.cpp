@@ -71,7 +71,8 @@ Comm* predefined_comm(std::shared_ptr<Team> team, const char* name) {
 World* World::world_ = nullptr;
 bool World::was_there_ = false;
 CallLock* World::lock_ = nullptr;
-constinit thread_local World* World::own_ = nullptr;
+World* World::own_ = nullptr;
+pthread_t World::own_thread_{};
 
 World::World(ThreadLevel provided, CallLock* lock)
     : provided_(provided),
@@ -108,6 +109,7 @@ void World::init(ThreadLevel wanted) {
   if (was_there_) raise(ErrorClass::other, "MPI_Init is called after MPI_Finalize: MPI can't begin again");
   main_thread = std::this_thread::get_id();
   if (wanted < ThreadLevel::serialized) {
+    own_thread_ = ::pthread_self();
     world_ = own_ = new World(wanted, nullptr);
   } else {
     lock_ = new CallLock;  // for good: other threads may be about to leave it when the world has ended

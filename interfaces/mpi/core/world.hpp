@@ -1,6 +1,8 @@
 // World: what MPI_Init makes: this process as a rank, its loop, and the communicators that are there from the start.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -86,10 +88,13 @@ class World {
   static World* world_;
   static bool was_there_;
   static CallLock* lock_;  // null where one thread calls
-  /// In the thread that may call without a lock; null in all others. So one look tells whether there is a world, and
-  /// whether this thread may call. One load: libraries of MPI are there from the start, or small enough to be loaded
-  /// later.
-  [[gnu::tls_model("initial-exec")]] static constinit thread_local World* own_;
+  /// Whether there is a world, and this is the thread that may call without a lock. By the thread's name, since a
+  /// library with thread-local variables that are read by one load can't always be loaded by dlopen (python's mpi4py).
+  static bool is_own_thread() noexcept {
+    return own_ != nullptr && ::pthread_equal(own_thread_, ::pthread_self()) != 0;
+  }
+  static World* own_;  // null where all threads take the lock
+  static pthread_t own_thread_;
   ThreadLevel provided_;
   CallReporter reporter_;
   std::unique_ptr<internals::AttachedRank> attached_;
@@ -109,7 +114,7 @@ class ThreadCall {
   /// Throws MpiError (other) where this thread may not call. `refuse` throws where there is no world; null: nobody
   /// does.
   explicit ThreadCall(void (*refuse)() = nullptr) {
-    if (World::own_ == nullptr) [[unlikely]]
+    if (!World::is_own_thread()) [[unlikely]]
       lock_ = World::enter(refuse);
   }
   ~ThreadCall() {
