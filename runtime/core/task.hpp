@@ -44,6 +44,8 @@ class PromiseBase {
   static void operator delete(void* frame, std::size_t bytes) noexcept { FramePool::release(frame, bytes); }
 
   Scheduler& loop() const noexcept { return *loop_; }
+  /// Also of what may be no promise at all.
+  bool belongs_to(const Scheduler& loop) const noexcept { return loop_ == &loop; }
   Scope& scope() const noexcept { return *scope_; }
   /// The coroutine that awaits this one; null for one spawned into a scope.
   PromiseBase* parent() const noexcept { return parent_; }

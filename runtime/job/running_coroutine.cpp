@@ -20,7 +20,6 @@
 
 #include "runtime/core/other_memory.hpp"
 #include "runtime/core/task.hpp"
-#include "runtime/job/debugger_layout.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -44,10 +43,7 @@ class FrameCopy {
   bool read(Address handle, const EventLoop& loop) noexcept {
     if (handle % kAlignment != 0 || handle < kPage || !read_memory(handle, bytes_)) return false;
     handle_ = handle;
-    // Not by loop(): there may be no promise at all.
-    const Scheduler* its_loop = nullptr;
-    std::memcpy(&its_loop, bytes_.data() + kPromiseOffset + DebuggerLayout::kLayout.in_promise.loop, sizeof its_loop);
-    if (its_loop != &loop) return false;
+    if (!promise().belongs_to(loop)) return false;
     Address resume = 0;
     std::memcpy(&resume, bytes_.data(), sizeof resume);  // null: it has ended; of a freed frame: no function
     if (resume == 0) return false;
