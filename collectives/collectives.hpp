@@ -17,6 +17,7 @@
 #include "runtime/core/task.hpp"
 #include "runtime/core/wire.hpp"
 #include "runtime/team/in_place.hpp"
+#include "runtime/team/sized_values.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
@@ -27,40 +28,10 @@ Task<> broadcast_bytes(Team& team, std::span<std::byte> data, std::uint32_t root
 
 // Values whose size only their owner knows, as bytes: what strings, vectors and the like are in a collective.
 
-/// The members' values, one behind the other in the team's order, and how long each is.
-struct SizedValues {
-  std::vector<std::byte> bytes;
-  std::vector<std::size_t> sizes;
-};
-
 /// Gives the `value` of the member at `root`; those of others are not looked at.
 Task<std::vector<std::byte>> broadcast_sized(Team& team, std::vector<std::byte> value, std::uint32_t root,
                                              std::source_location where);
-/// Gives all at `root`, and nothing elsewhere; without root, all everywhere.
-Task<SizedValues> gather_sized(Team& team, std::vector<std::byte> mine, std::optional<std::uint32_t> root,
-                               std::source_location where);
-
 namespace detail {
-
-template <class T>
-std::vector<std::byte> to_wire(const T& value) {
-  WireWriter writer;
-  writer.write(value);
-  return writer.take();
-}
-
-template <class T>
-std::vector<T> from_wire(const SizedValues& all) {
-  std::vector<T> values;
-  values.reserve(all.sizes.size());
-  std::size_t begin = 0;
-  for (const std::size_t size : all.sizes) {
-    WireReader reader(std::span<const std::byte>(all.bytes.data() + begin, size));
-    values.push_back(reader.read<T>());
-    begin += size;
-  }
-  return values;
-}
 
 template <class T>
 Task<T> broadcast_value(Team& team, T value, std::uint32_t root, std::source_location where) {

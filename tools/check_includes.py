@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fails on an include that is not of the rooms (folders) that its room may know, by the table in tools/rooms.json, and on
 a cycle of units (a header and its source) or of rooms. Prints file:line of each. With --write-rooms writes the table
-anew, by what is included now: for when a new arrow is wanted. A test may include everything."""
+anew, by what is included now: for when a new arrow is wanted; what goes against the folders' order (FOLDERS, docs/design.md)
+stays wrong. A test may include everything."""
 
 import json
 import pathlib
@@ -11,6 +12,8 @@ import sys
 import include_cycles
 
 PRODUCT = ("include", "runtime", "transports", "collectives", "storage", "interfaces", "apps")
+# What each of these may know of the others. "include" itself, beside its folder coracle, holds headers that know nothing.
+FOLDERS = {"runtime": ("include",), "transports": ("runtime",), "collectives": ("runtime",), "storage": ("runtime",)}
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 
 
@@ -61,6 +64,15 @@ def complaints_of_arrows(includes, allowed):
                 yield f'{file}:{number}: includes "{target}": {room} may know only these rooms: {known}'
 
 
+def complaints_of_folders(includes):
+    for file, targets in includes.items():
+        folder = file.split("/")[0]
+        for number, target in targets if folder in FOLDERS else ():
+            known = target.split("/")[0] if not target.startswith("include/") else room_of(target)
+            if known not in (folder, *FOLDERS[folder]):
+                yield f'{file}:{number}: includes "{target}": {folder} may know only {", ".join(FOLDERS[folder])}'
+
+
 def complaints_of_cycles(includes):
     files = {file: {target for _, target in targets} for file, targets in includes.items()}
     for kind, edges in (("units", include_cycles.unit_edges(files)), ("rooms", include_cycles.folder_edges(files))):
@@ -77,6 +89,7 @@ def main():
         table.write_text(json.dumps(arrows_of(product), indent=1) + "\n")
     allowed = json.loads(table.read_text())
     complaints += complaints_of_arrows(product, allowed)
+    complaints += complaints_of_folders(product)
     complaints += complaints_of_cycles(product)
     unused = [room for room in allowed if not any(room_of(file) == room for file in product)]
     complaints += [f"tools/rooms.json: there is no room {room}" for room in unused]

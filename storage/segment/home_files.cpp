@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/collectives.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/team/sized_values.hpp"
 #include "runtime/team/team.hpp"
 #include "storage/store/page_store.hpp"
 
@@ -197,7 +197,7 @@ Task<> open_existing(Team& team, const PagedOptions& options, const OpenOptions&
   Rank& rank = team.rank();
   Facts facts;
   co_await by_homes(team, assignment.taken, look_at_home(rank, options, assignment, open_options.checkpoint, facts));
-  const std::vector<Facts> all = co_await team.gather_all(facts);
+  const std::vector<Facts> all = co_await gather_from_all(team, facts);
   const Decision decision = decide(all, options, open_options, assignment);
   opened.shape = decision.shape;
   opened.epoch = decision.last;
@@ -212,7 +212,7 @@ Task<> open_existing(Team& team, const PagedOptions& options, const OpenOptions&
 }  // namespace
 
 Task<> agree(Team& team, std::optional<Error> failure) {
-  const std::vector<std::optional<Error>> all = co_await team.gather_all(std::move(failure));
+  const std::vector<std::optional<Error>> all = co_await gather_from_all(team, std::move(failure));
   for (const std::optional<Error>& each : all)
     if (each) throw Error(*each);
 }
@@ -259,7 +259,7 @@ std::uint64_t common_epoch(std::span<const KnownEpochs> all) noexcept {
 }
 
 Task<std::uint64_t> next_epoch(Team& team, PageStore* store, std::uint64_t last) {
-  const std::vector<KnownEpochs> all = co_await team.gather_all(known_epochs(store, last));
+  const std::vector<KnownEpochs> all = co_await gather_from_all(team, known_epochs(store, last));
   if (store != nullptr) store->confirm(common_epoch(all));
   for (const KnownEpochs& each : all) last = std::max(last, each.last);
   co_return last + 1;

@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "collectives/collectives.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rpc.hpp"
+#include "runtime/team/sized_values.hpp"
 #include "runtime/team/team.hpp"
 #include "storage/options/page_map.hpp"
 #include "storage/options/paged_options.hpp"
@@ -129,7 +129,7 @@ std::uint32_t frames_in(const PagedOptions& options, const StoreShape& shape, st
 /// Where the caches' memories are, by their numbers.
 Task<std::vector<SegmentCaches::Peer>> meet_peers(Team& team, std::vector<std::uint32_t> controllers,
                                                   Remote<std::byte> mine) {
-  const std::vector<Remote<std::byte>> places = co_await team.gather_all(mine);
+  const std::vector<Remote<std::byte>> places = co_await gather_from_all(team, mine);
   std::vector<SegmentCaches::Peer> peers(controllers.size());
   for (std::uint32_t i = 0; i < team.size(); ++i) {
     const auto found = std::find(controllers.begin(), controllers.end(), team.member(i));
@@ -192,7 +192,7 @@ Task<> fill(SegmentParts& parts, const PagedOptions& options, OpenOptions open_o
                    if (!open_options.checkpoint.empty()) check_checkpoint_name(open_options.checkpoint);
                  }));
   auto& table = team.rank().local<SegmentTable>();
-  for (const std::uint32_t unused : co_await team.gather_all(table.unused()))
+  for (const std::uint32_t unused : co_await gather_from_all(team, table.unused()))
     parts.number = std::max(parts.number, unused);
   table.used(parts.number);
   const HomeAssignment assignment{team.rank().id() == parts.controllers[own] && own < parts.homes, own, parts.homes};

@@ -18,7 +18,9 @@
 #include "runtime/job/accelerator.hpp"
 #include "runtime/rank/device_transfers.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/team/sized_values.hpp"
 #include "transports/cuda/owned_device.hpp"
+#include "transports/cuda/owner_link.hpp"
 
 namespace coracle::internals {
 
@@ -335,6 +337,20 @@ DeviceBuffer Gpu::buffer() {
   std::byte* buffer = free_buffers_.back();
   free_buffers_.pop_back();
   return {*this, buffer};
+}
+
+Task<Gpu*> Gpu::open(Rank& rank, cuda::CudaApi* api, GpuOptions options) {
+  std::exception_ptr failure;
+  if (rank.placement() == Placement::pvas) {
+    try {
+      co_await cuda::OwnerLink::summon(rank.core().region());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  Opening opening = begin(rank, api, options, failure);
+  const std::vector<Offered> all = co_await gather_from_all(rank.world(), opening.mine);
+  co_return finish(rank, std::move(opening), all);
 }
 
 }  // namespace coracle::internals

@@ -20,7 +20,6 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 #include "transports/cuda/copy_engine.hpp"
-#include "transports/cuda/owner_link.hpp"
 
 namespace coracle::internals {
 
@@ -164,20 +163,5 @@ class Gpu final : private Accelerator {
   std::vector<std::byte*> free_buffers_;
   unsigned next_channel_ = 0;
 };
-
-/// Here, since collectives are a layer above: programs include <coracle/coracle.hpp>.
-inline Task<Gpu*> Gpu::open(Rank& rank, cuda::CudaApi* api, GpuOptions options) {
-  std::exception_ptr failure;
-  if (rank.placement() == Placement::pvas) {
-    try {
-      co_await cuda::OwnerLink::summon(rank.core().region());
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }
-  Opening opening = begin(rank, api, options, failure);
-  const std::vector<Offered> all = co_await rank.world().gather_all(opening.mine);
-  co_return finish(rank, std::move(opening), all);
-}
 
 }  // namespace coracle::internals
