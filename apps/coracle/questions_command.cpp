@@ -1,7 +1,7 @@
 // `coracle ps`: the jobs that this user has on this machine; `coracle why JOB`: what one of them waits for.
 #include <fmt/format.h>
-
 #include <sys/types.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>

@@ -1,25 +1,16 @@
 // What kind of counter the processor has; samples and lines of it.
 #include "runtime/core/ticks.hpp"
 
-#include <time.h>
-
 #include <fstream>
 #include <string>
+
+#include "runtime/core/timer.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 namespace coracle::internals {
-namespace {
-
-std::uint64_t monotonic_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-}  // namespace
 
 bool processor_counts() noexcept {
 #if defined(__x86_64__)
@@ -44,12 +35,12 @@ bool processor_counts() noexcept {
 }
 
 std::uint64_t read_ticks(bool by_processor) noexcept {
-  return by_processor ? read_processor_count() : monotonic_ns();
+  return by_processor ? read_processor_count() : real_clock().now_ns();
 }
 
 TickSample TickSample::take(bool by_processor) noexcept {
   if (!by_processor) {
-    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t now = real_clock().now_ns();
     return {now, now};
   }
   constexpr int kLooks = 16;
@@ -57,7 +48,7 @@ TickSample TickSample::take(bool by_processor) noexcept {
   std::uint64_t narrowest = ~std::uint64_t{0};
   for (int look = 0; look < kLooks; ++look) {
     const std::uint64_t before = read_processor_count();
-    const std::uint64_t ns = monotonic_ns();
+    const std::uint64_t ns = real_clock().now_ns();
     const std::uint64_t width = read_processor_count() - before;
     if (width >= narrowest) continue;
     narrowest = width;

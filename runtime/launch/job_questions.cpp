@@ -51,20 +51,6 @@ bool is_trusted(int socket) noexcept {
   return peer.uid == ::getuid() || peer.uid == 0;
 }
 
-class Socket {
- public:
-  explicit Socket(int fd) noexcept : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
 /// Up to the end of a line; nothing: none came.
 Task<std::optional<std::string>> read_line(Io& io, int socket) {
   std::string line;
@@ -102,11 +88,10 @@ Task<> converse(Io& io, int socket, JobQuestions::Answer answer) {
   co_await send_whole(io, socket, std::move(text));
 }
 
-Task<> serve_one(Io& io, int fd, JobQuestions::Answer answer) {
-  const Socket socket(fd);
-  if (!is_trusted(fd)) co_return;
+Task<> serve_one(Io& io, FileDescriptor socket, JobQuestions::Answer answer) {
+  if (!is_trusted(socket.get())) co_return;
   try {
-    co_await finishes_within(kAskerPatience, converse(io, fd, std::move(answer)));
+    co_await finishes_within(kAskerPatience, converse(io, socket.get(), std::move(answer)));
   } catch (const Error& error) {  // whoever asks will see that there is no answer
     if (error.code() == std::errc::operation_canceled) throw;
   }
@@ -121,24 +106,21 @@ Error no_job(pid_t launcher, const char* why) {
 
 }  // namespace
 
-JobQuestions::JobQuestions() noexcept : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-  if (fd_ < 0) return;
+JobQuestions::JobQuestions() noexcept : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  if (!socket_) return;
   sockaddr_un address{};
   const socklen_t bytes = set_name(address, name_prefix() + std::to_string(::getpid()));
-  if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 && ::listen(fd_, kWaitingMax) == 0) return;
-  ::close(std::exchange(fd_, -1));
-}
-
-JobQuestions::~JobQuestions() {
-  if (fd_ >= 0) ::close(fd_);
+  if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0 ||
+      ::listen(socket_.get(), kWaitingMax) != 0)
+    socket_.close();
 }
 
 Task<> JobQuestions::serve(Io& io, Scope& services, Answer answer) {
-  while (fd_ >= 0) {
-    co_await io.wait_readable(fd_);
-    const int socket = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (socket >= 0)
-      services.spawn(serve_one(io, socket, answer));
+  while (socket_) {
+    co_await io.wait_readable(socket_.get());
+    FileDescriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket)
+      services.spawn(serve_one(io, std::move(socket), answer));
     else
       co_await sleep_for(100ms);  // without descriptors it would come round at once
   }
@@ -163,24 +145,24 @@ std::vector<pid_t> jobs_here() {
 }
 
 std::optional<std::string> ask_job(pid_t launcher, std::string_view question) {
-  const Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (socket.fd() < 0) throw_errno(errno, "can't make a socket");
+  const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) throw_errno(errno, "can't make a socket");
   sockaddr_un address{};
   const socklen_t bytes = set_name(address, name_prefix() + std::to_string(launcher));
-  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0)
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0)
     throw no_job(launcher, "it listens nowhere");
-  if (!is_trusted(socket.fd())) throw no_job(launcher, "another user has taken its name");
+  if (!is_trusted(socket.get())) throw no_job(launcher, "another user has taken its name");
   const std::string line = std::string(question) + "\n";
-  if (::send(socket.fd(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+  if (::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
     return std::nullopt;
   std::string answer;
   for (;;) {
-    pollfd ready{socket.fd(), POLLIN, 0};
+    pollfd ready{socket.get(), POLLIN, 0};
     const int count = ::poll(&ready, 1, kAnswerMs);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return std::nullopt;
     std::array<char, 4096> part;
-    const ssize_t come = ::recv(socket.fd(), part.data(), part.size(), 0);
+    const ssize_t come = ::recv(socket.get(), part.data(), part.size(), 0);
     if (come < 0 && errno == EINTR) continue;
     if (come <= 0) break;
     answer.append(part.data(), static_cast<std::size_t>(come));

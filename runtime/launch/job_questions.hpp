@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/core/scope.hpp"
 
@@ -24,15 +25,12 @@ class JobQuestions {
 
   /// Where the name can't be taken nobody is heard: a job does not fail because of that.
   JobQuestions() noexcept;
-  ~JobQuestions();
-  JobQuestions(const JobQuestions&) = delete;
-  JobQuestions& operator=(const JobQuestions&) = delete;
 
   /// Has no end. Connections are served in `services`.
   Task<> serve(Io& io, Scope& services, Answer answer);
 
  private:
-  int fd_;
+  FileDescriptor socket_;
 };
 
 /// The launchers of this user's jobs on this machine.

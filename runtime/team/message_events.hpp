@@ -9,28 +9,25 @@
 
 namespace coracle::internals {
 
+/// Gives `number`.
+inline std::uint64_t tell_of_begin(Events& events, coracle_event_kind kind, const Envelope& envelope,
+                                   std::uint32_t peer, std::uint64_t number, std::size_t bytes) {
+  coracle_event event = events.event(kind);
+  event.peer = peer;
+  event.number = number;
+  event.bytes = bytes;
+  event.tag = envelope.tag;
+  event.team = envelope.team;
+  events.tell(event);
+  return number;
+}
 /// A message leaves now, before any other to `peer`: gives its number.
 inline std::uint64_t tell_of_send(Events& events, const Envelope& envelope, std::uint32_t peer, std::size_t bytes) {
-  coracle_event event = events.event(CORACLE_SEND_BEGIN);
-  event.peer = peer;
-  event.number = events.number_of_sent(peer);
-  event.bytes = bytes;
-  event.tag = envelope.tag;
-  event.team = envelope.team;
-  events.tell(event);
-  return event.number;
+  return tell_of_begin(events, CORACLE_SEND_BEGIN, envelope, peer, events.number_of_sent(peer), bytes);
 }
-
 /// The same of one that has come: handlers run in the order of sends.
 inline std::uint64_t tell_of_arrival(Events& events, const Envelope& envelope, std::uint32_t peer, std::size_t bytes) {
-  coracle_event event = events.event(CORACLE_RECEIVE_BEGIN);
-  event.peer = peer;
-  event.number = events.number_of_arrived(peer);
-  event.bytes = bytes;
-  event.tag = envelope.tag;
-  event.team = envelope.team;
-  events.tell(event);
-  return event.number;
+  return tell_of_begin(events, CORACLE_RECEIVE_BEGIN, envelope, peer, events.number_of_arrived(peer), bytes);
 }
 
 inline void tell_of_end(Events& events, coracle_event_kind kind, std::uint32_t peer, std::uint64_t number) noexcept {

@@ -210,7 +210,7 @@ TEST_CASE("a program that fails ends the job, or with `survive` is lost to the o
 }
 
 TEST_CASE("the same seed and plan give the same run, event by event; another seed gives another") {
-  const auto trace_of = [](std::uint64_t seed) {
+  const auto digest_of = [](std::uint64_t seed) {
     SimJob job = job_with("", 4, 2);
     job.model.jitter_ns = 500;
     job.seed = seed;
@@ -222,16 +222,16 @@ TEST_CASE("the same seed and plan give the same run, event by event; another see
       }
     });
     CHECK(text_of(outcome) == "");
-    return outcome.trace;
+    return outcome.digest;
   };
-  std::vector<std::uint64_t> traces;
+  std::vector<std::uint64_t> digests;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
-    traces.push_back(trace_of(seed));
-    CHECK(traces.back() == trace_of(seed));
+    digests.push_back(digest_of(seed));
+    CHECK(digests.back() == digest_of(seed));
   }
-  std::sort(traces.begin(), traces.end());
-  CHECK(std::unique(traces.begin(), traces.end()) == traces.end());
+  std::sort(digests.begin(), digests.end());
+  CHECK(std::unique(digests.begin(), digests.end()) == digests.end());
 }
 
 }  // namespace faults_test

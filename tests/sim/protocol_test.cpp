@@ -215,7 +215,7 @@ TEST_CASE("messages, signals, atomics and calls keep what they promise, for 1,00
 }
 
 TEST_CASE("the same seed gives the same run, event by event; another seed gives another") {
-  std::vector<std::uint64_t> traces;
+  std::vector<std::uint64_t> digests;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     SimJob job = job_of(5);  // one shape, many schedules
@@ -224,13 +224,13 @@ TEST_CASE("the same seed gives the same run, event by event; another seed gives 
     const SimulationResult first = job.run(app);
     const SimulationResult second = job.run(app);
     REQUIRE(text_of(first) == "");
-    CHECK(first.trace == second.trace);
+    CHECK(first.digest == second.digest);
     CHECK(first.events == second.events);
     CHECK(first.virtual_ns == second.virtual_ns);
-    traces.push_back(first.trace);
+    digests.push_back(first.digest);
   }
-  std::sort(traces.begin(), traces.end());
-  CHECK(std::unique(traces.begin(), traces.end()) == traces.end());
+  std::sort(digests.begin(), digests.end());
+  CHECK(std::unique(digests.begin(), digests.end()) == digests.end());
 }
 
 }  // namespace sim_protocol_test

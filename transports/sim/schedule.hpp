@@ -40,7 +40,7 @@ class ScheduledEvent {
   virtual void happen() noexcept = 0;
   /// The schedule ends before its time has come.
   virtual void abandon() noexcept = 0;
-  /// Tells one from another in the trace; the same in every run (so no address).
+  /// Tells one from another in the digest; the same in every run (so no address).
   virtual std::uint64_t label() const noexcept = 0;
 
  protected:
@@ -74,7 +74,7 @@ class Schedule final : public Clock {
   /// What has happened so far.
   std::uint64_t count() const noexcept { return count_; }
   /// A digest of all that has happened, and when: two runs are the same when theirs are.
-  std::uint64_t trace() const noexcept { return trace_; }
+  std::uint64_t digest() const noexcept { return digest_; }
 
  private:
   struct Entry {
@@ -90,7 +90,7 @@ class Schedule final : public Clock {
   std::vector<Entry> entries_;  // a heap, the earliest first
   std::uint64_t now_ns_ = 0;
   std::uint64_t count_ = 0;
-  std::uint64_t trace_ = 0;
+  std::uint64_t digest_ = 0;
 };
 
 template <class Function>
@@ -133,7 +133,7 @@ inline void Schedule::step() noexcept {
   entries_.pop_back();
   now_ns_ = entry.time_ns;
   ++count_;
-  trace_ = Random::mix(trace_ ^ now_ns_) + Random::mix(entry.what->label());
+  digest_ = Random::mix(digest_ ^ now_ns_) + Random::mix(entry.what->label());
   entry.what->happen();
 }
 

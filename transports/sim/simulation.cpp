@@ -91,7 +91,7 @@ SimulationResult Simulation::run() {
   }
   outcome.virtual_ns = schedule().now_ns();
   outcome.events = schedule().count();
-  outcome.trace = schedule().trace();
+  outcome.digest = schedule().digest();
   return outcome;
 }
 

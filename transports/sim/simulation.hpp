@@ -24,7 +24,7 @@ struct SimulationResult {
   bool of_all = false;           ///< Not that rank has failed, but the job: a deadlock, or no more memory.
   std::uint64_t virtual_ns = 0;  ///< How long the job took in its own time.
   std::uint64_t events = 0;
-  std::uint64_t trace = 0;  ///< The same for two runs when the same happened in them, at the same times.
+  std::uint64_t digest = 0;  ///< The same for two runs when the same happened in them, at the same times.
 };
 
 class Simulation final : public Nature, private SimRank::Runner {
