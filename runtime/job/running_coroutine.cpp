@@ -1,7 +1,7 @@
 // The loop knows which coroutine it has resumed. Which ones have been started from there, each by an await in another,
 // is noted nowhere, since an await that is ready at once is too cheap for that. But whoever starts one keeps its
 // address until it comes back: so it lies on the stack or in a register, and the coroutine there says so itself: it is
-// nested in its parent.
+// nested in its parent. Compilers may also lay a frame into its parent's, and then keep no address.
 #include "runtime/job/running_coroutine.hpp"
 
 #include <sys/uio.h>
@@ -124,6 +124,11 @@ class NestedCoroutines {
       deepest = depth;
       found = each.handle;
     }
+    for (int i = 0; i < kLaidInsideMax; ++i) {
+      const Address child = child_inside(found);
+      if (child == 0) break;
+      found = child;
+    }
     return found;
   }
 
@@ -133,6 +138,8 @@ class NestedCoroutines {
     Address parent;
   };
   static constexpr std::size_t kMax = 64;
+  static constexpr int kLaidInsideMax = 16;
+  static constexpr Address kFrameBytesMax = 2048;  // of one with another inside, as far as it is looked at
   static constexpr Address kStackBytesMax = 8 << 20;
   static constexpr Address kStackBytesUnknown = 256 << 10;
 
@@ -150,6 +157,13 @@ class NestedCoroutines {
     if (size_ == kMax || std::any_of(all_.begin(), all_.begin() + size_, is_it)) return;
     FrameCopy frame;
     if (frame.read(handle, loop_) && frame.started_by_await()) all_[size_++] = {handle, frame.parent()};
+  }
+  /// The one that `handle` has started and whose frame lies in its own; 0: none. (clang does so where it sees both.)
+  Address child_inside(Address handle) const noexcept {
+    FrameCopy frame;
+    for (Address at = kPromiseOffset; at < kFrameBytesMax; at += kPromiseOffset)
+      if (frame.read(handle + at, loop_) && frame.started_by_await() && frame.parent() == handle) return handle + at;
+    return 0;
   }
   /// How many coroutines below `running` a child of `handle` is; 0: that one has not led to it.
   int depth_below(Address running, Address handle) const noexcept {

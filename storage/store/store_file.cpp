@@ -10,10 +10,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
+#include "runtime/core/timer.hpp"
 #include "storage/store/page_store.hpp"
 
 namespace coracle::internals::storage {
@@ -142,7 +144,11 @@ Task<> StoreFile::lock() {
       throw Error(
           std::make_error_code(std::errc::device_or_resource_busy),
           fmt::format("{} is in use: another program, or this one, has it open; wait until it has ended", path_));
+    const std::uint64_t before = real_clock().now_ns();
     co_await sleep_for(pause);
+    // In `sim` the pause takes no time; who has the file open may be a program that has not quite ended.
+    const std::chrono::nanoseconds passed(real_clock().now_ns() - before);
+    if (passed < pause) std::this_thread::sleep_for(pause - passed);
     waited += pause;
   }
   struct stat status {};

@@ -54,6 +54,7 @@ write_cross_file() {
   ! command -v ccache >/dev/null || cached="'ccache', "
   cat >"$2" <<END
 [binaries]
+c = [$cached'aarch64-linux-gnu-gcc']
 cpp = [$cached'aarch64-linux-gnu-g++']
 ar = 'aarch64-linux-gnu-ar'
 strip = 'aarch64-linux-gnu-strip'
@@ -65,6 +66,8 @@ sys_root = '$root'
 pkg_config_libdir = '$root/usr/lib/aarch64-linux-gnu/pkgconfig:$root/usr/share/pkgconfig'
 
 [built-in options]
+c_args = ['--sysroot=$root']
+c_link_args = ['--sysroot=$root']
 cpp_args = ['--sysroot=$root']
 cpp_link_args = ['--sysroot=$root']
 

@@ -29,8 +29,10 @@ def command_of(ranks, program, *arguments, nodes=1, options=()):
 
 
 def run(command, folder, **environment):
+    # ThreadSanitizer would take a crash for itself, and end the program with another status.
+    options = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":handle_segv=0"}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100, check=False,
-                          env={**os.environ, **environment})
+                          env={**os.environ, **options, **environment})
 
 
 def expect(condition, command, result, wanted):

@@ -1,11 +1,15 @@
-// Simulated jobs in which one home's disk has no room left, and those of the others have.
+// Simulated jobs in which one home's disk has no room left, and those of the others have, or a file is still in use.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <coracle/coracle.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "storage/segment/home_files.hpp"
@@ -129,6 +133,27 @@ TEST_CASE("a home whose disk is full is left alone until somebody asks, and the 
 
 TEST_CASE("flush tells that the disk is full also where another cache has what was put") {
   run_on_two_homes(given_away);
+}
+
+TEST_CASE("a file is waited for by the clock of the one who still has it open, also where time is simulated") {
+  Homes homes;
+  const int held = ::open((homes.options().path + ".1").c_str(), O_RDWR | O_CREAT, 0600);
+  REQUIRE(::flock(held, LOCK_EX) == 0);
+  std::thread other([held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ::close(held);
+  });
+  SimJob job;
+  job.size = job.nodes = 2;
+  job.segment_bytes = 4 << 20;
+  const SimulationResult outcome = job.run([&](Rank& self) -> Task<> {
+    PagedOptions options = homes.options();
+    options.replace = true;
+    PagedSegment segment = co_await PagedSegment::create(self.world(), options);
+    co_await segment.close();
+  });
+  other.join();
+  CHECK(text_of(outcome) == "");
 }
 
 }  // namespace full_homes_test
