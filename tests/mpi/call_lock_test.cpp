@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/event.hpp"
@@ -101,6 +103,26 @@ TEST_CASE("call lock: a thread that sleeps in the loop lets others in, and is wo
   }
   sleeper.join();
   CHECK(flag);
+}
+
+TEST_CASE("call lock: a thread that fails while it turns the loop leaves that to one that waits") {
+  Shared shared;
+  bool is_set = false;
+  bool is_wanted = false;
+  std::thread other;
+  CHECK_THROWS_AS(shared.wait([&] {
+    if (!other.joinable()) {
+      other = std::thread([&] { shared.wait([&] { return std::exchange(is_wanted, true) && is_set; }); });
+    }
+    if (is_wanted) throw std::runtime_error("what it waits for has failed");
+    return false;
+  }),
+                  std::runtime_error);
+  shared.lock.enter();
+  shared.loop.root_scope().spawn(set_later(is_set, std::chrono::milliseconds(5)));
+  shared.lock.leave();
+  other.join();
+  CHECK(is_set);
 }
 
 TEST_CASE("call lock: each of many threads gets what it has the loop do") {

@@ -10,6 +10,24 @@
 
 namespace coracle::mpi {
 
+/// Until its thread has what it waits for, or has failed: then another one that waits turns the loop.
+class CallLock::Wait {
+ public:
+  explicit Wait(CallLock& lock) noexcept : lock_(lock) {}
+  ~Wait() {
+    if (turns_) lock_.is_turned_ = false;
+    if (!lock_.is_turned_ && !lock_.waiting_.empty()) lock_.wake(*lock_.waiting_.front());
+  }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+  /// It is this thread that turns the loop, or sleeps for all.
+  void turns() noexcept { turns_ = lock_.is_turned_ = true; }
+
+ private:
+  CallLock& lock_;
+  bool turns_ = false;
+};
+
 void CallLock::begin(internals::EventLoop& loop, const CallNote*& waiting) noexcept {
   loop_ = &loop;
   noted_ = &waiting;
@@ -74,8 +92,10 @@ void CallLock::take_with(Kept& kept) {
 void CallLock::wait(Question done) {
   // In a coroutine that the loop has resumed: nobody else can turn that before the coroutine has returned.
   if (turns_ > 0) return loop_->run_until(done);
+  Wait here(*this);
   while (!done()) {
     if (!is_turned_) {
+      here.turns();
       turn_for_all(done);
     } else {
       Waiting self;
@@ -83,18 +103,19 @@ void CallLock::wait(Question done) {
       sleep_until_woken(self);
     }
   }
-  if (!is_turned_ && !waiting_.empty()) wake(*waiting_.front());
 }
 
 bool CallLock::turn() {
-  ++turns_;
-  const bool progress = loop_->turn();
-  --turns_;
-  return progress;
+  struct Turn {
+    explicit Turn(std::uint32_t& of_all) noexcept : turns(of_all) { ++turns; }
+    ~Turn() { --turns; }
+    std::uint32_t& turns;
+  };
+  const Turn turn(turns_);
+  return loop_->turn();
 }
 
 void CallLock::turn_for_all(const Question& done) {
-  is_turned_ = true;
   std::uint32_t idle_turns = 0;
   while (!done()) {
     if (turn()) {
@@ -108,7 +129,6 @@ void CallLock::turn_for_all(const Question& done) {
       take_with(turner_);
     }
   }
-  is_turned_ = false;
 }
 
 void CallLock::sleep_until_woken(Waiting& self) {

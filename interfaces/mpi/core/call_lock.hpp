@@ -75,6 +75,8 @@ class CallLock final : public internals::LoopGate {
     bool is_woken = false;
   };
 
+  class Wait;
+
   void wait(Question done);
   void turn_for_all(const Question& done);
   void sleep_until_woken(Waiting& self);
