@@ -69,15 +69,11 @@ def coracle(*words):
 class Terminal:
     """A shell in a terminal of its own."""
 
-    def __init__(self, folder, columns=110, lines=30):
+    def __init__(self, folder, columns=130, lines=30):
         self.folder = folder
         self.environment = {**os.environ, "TMUX_TMPDIR": str(folder), "LC_ALL": "C.UTF-8"}
         self.environment.pop("TMUX", None)
-        self.tmux("new-session", "-d", "-x", columns, "-y", lines,
-                  "exec env PS1='shell> ' TERM=screen bash --norc --noprofile -i")
-        self.tmux("set-option", "-g", "status", "off")
-        self.tmux("resize-window", "-x", columns, "-y", lines)
-        self.wait_for("shell> ")
+        self.size = (columns, lines)
 
     def tmux(self, *words):
         command = ["tmux", "-L", "top", "-f", "/dev/null", *map(str, words)]
@@ -87,6 +83,15 @@ class Terminal:
         return result.stdout
 
     def __enter__(self):
+        try:
+            self.tmux("new-session", "-d", "-x", self.size[0], "-y", self.size[1],
+                      "exec env PS1='shell> ' TERM=screen bash --norc --noprofile -i")
+            self.tmux("set-option", "-g", "status", "off")
+            self.resize(*self.size)
+            self.wait_for("^shell>")
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
@@ -158,7 +163,7 @@ def test_few_ranks(folder):
         expect(terminal.modes() == "1 0 0", "the second screen, without cursor and wrapping", terminal.modes())
         for key, order in (("w", "wait"), ("p", "processor"), ("r", "rank")):
             terminal.keys(key)
-            terminal.wait_for(rf"\(p\)rocessor: {order} ")
+            terminal.wait_for(rf"\(p\)rocessor: {order}$")
         terminal.keys("f")
         terminal.wait_for(rf"^0,2-3 .* {member}")
         terminal.keys("x", "Escape")  # mean nothing
@@ -173,7 +178,7 @@ def test_resizing(terminal):
     terminal.wait_for(r"\A.*\n.*\n.*\nRANKS .*\n0,2-3 .*\n1 .*\n\n q quit .*\n\Z")  # eight lines: cut, not wrapped
     terminal.resize(20, 3)
     terminal.wait_for(r"\Ajob \d+: [^\n]{,15}\n")
-    terminal.resize(110, 30)
+    terminal.resize(130, 30)
     terminal.wait_for(rf"^1 .* at {place_of('MISSING MEMBER')}$")
 
 
