@@ -32,14 +32,15 @@ std::optional<int> EndingSignals::next() noexcept {
   return static_cast<int>(info.ssi_signo);
 }
 
-void EndingSignals::die_by(int signal) noexcept {
+void EndingSignals::yield_to(int signal) noexcept {
   ::signal(signal, SIG_DFL);
   sigset_t only;
+  sigset_t before;
   ::sigemptyset(&only);
   ::sigaddset(&only, signal);
   ::raise(signal);
-  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
-  ::_exit(128 + signal);
+  ::sigprocmask(SIG_UNBLOCK, &only, &before);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace coracle::internals

@@ -20,8 +20,8 @@ class EndingSignals {
   /// Can be read when there is one.
   int fd() const noexcept { return descriptor_.get(); }
   std::optional<int> next() noexcept;
-  /// As if it had never been caught.
-  [[noreturn]] static void die_by(int signal) noexcept;
+  /// As if it had never been caught: ends this process, or stops it until it is to go on.
+  static void yield_to(int signal) noexcept;
 
  private:
   FileDescriptor descriptor_;

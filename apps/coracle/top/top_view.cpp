@@ -73,9 +73,9 @@ int TopView::run() {
     case End::terminal_gone:
       return 1;
     case End::signal:
-      EndingSignals::die_by(ending_signal_);
+      EndingSignals::yield_to(ending_signal_);
   }
-  return 0;
+  return 128 + ending_signal_;
 }
 
 int TopView::wait_ms() const {
@@ -195,7 +195,7 @@ void TopView::on_signal(int signal) {
       return screen_.enter();
     case SIGTSTP:
       screen_.leave();
-      ::raise(SIGSTOP);
+      EndingSignals::yield_to(signal);
       return screen_.enter();
     case SIGINT:
       end_ = End::quit;
