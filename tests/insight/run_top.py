@@ -203,6 +203,10 @@ def test_many_ranks(folder, job, ranks):
         terminal.keys("Home", "Down")
         terminal.wait_for_none(r"^0 ")
         terminal.wait_for(r"^1 ")
+        os.kill(job.process.pid, signal.SIGSTOP)
+        terminal.wait_for("^the job's launcher does not answer")
+        os.kill(job.process.pid, signal.SIGCONT)
+        terminal.wait_for_none("^the job's launcher does not answer")
         terminal.keys("C-c")
         terminal.expect_left(0)
 
