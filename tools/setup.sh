@@ -18,7 +18,7 @@ debian=$(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_ID-}") || debia
 check_packages=(
   ccache cmake "clang-$llvm" "clang-tidy-$llvm" "libclang-rt-$llvm-dev" "llvm-$llvm" shellcheck universal-ctags util-linux
   busybox-static cpio gdb gfortran ibverbs-providers ibverbs-utils iproute2 kmod libopenmpi-dev openmpi-bin procps
-  qemu-system-x86
+  qemu-system-x86 tmux
 )
 ((llvm != 16)) || check_packages+=(clang-format-16)  # the one whose layout of lines counts
 

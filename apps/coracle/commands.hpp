@@ -13,6 +13,7 @@ void add_info_command(CLI::App& app, int& status);
 void add_pages_command(CLI::App& app, int& status);
 /// `ps` and `why`.
 void add_questions_commands(CLI::App& app, int& status);
+void add_top_command(CLI::App& app, int& status);
 
 /// `coracle gdb` with these words behind it: becomes gdb. Gives a status where it does not; throws Error where it
 /// can't.

@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   app.add_subcommand("gdb", "Start gdb on a rank, a launcher or a core file, with commands for coroutines");
   coracle::internals::add_pages_command(app, status);
   coracle::internals::add_questions_commands(app, status);
+  coracle::internals::add_top_command(app, status);
   add_node_command(app, status);
   coracle::make_strict(app);
   std::vector<std::string> words;

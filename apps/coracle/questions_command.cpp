@@ -12,6 +12,7 @@
 
 #include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
+#include "apps/coracle/job_words.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/job_questions.hpp"
 #include "runtime/launch/say.hpp"
@@ -28,21 +29,6 @@ int list_jobs() {
     }
   }
   return 0;
-}
-
-/// The one that there is, where none is named.
-pid_t job_of(const std::string& word) {
-  if (!word.empty()) {
-    const auto pid = parse_whole(word, 1, 1U << 30);
-    if (!pid) wrong(fmt::format("JOB {}: must be the process of `coracle run`; `coracle ps` lists them", word));
-    return static_cast<pid_t>(*pid);
-  }
-  const std::vector<pid_t> jobs = jobs_here();
-  if (jobs.empty()) throw Error(Errc::bad_input, "you have no job on this machine");
-  if (jobs.size() > 1)
-    throw Error(Errc::bad_input,
-                fmt::format("you have {} jobs on this machine: say which one (`coracle ps`)", jobs.size()));
-  return jobs.front();
 }
 
 int explain_job(const std::string& word, bool json) {

@@ -116,6 +116,9 @@ void write(WireWriter& to, const RankState& state) {
   to.write(state.place);
   to.write(state.stack);
   to.write(static_cast<std::uint8_t>(state.in_system_call));
+  to.write(state.processor_ms);
+  to.write(state.memory_bytes);
+  to.write(state.sleeps);
 }
 
 void read(WireReader& from, RankState& state) {
@@ -127,6 +130,9 @@ void read(WireReader& from, RankState& state) {
   state.place = from.read<std::string>();
   state.stack = from.read<std::string>();
   state.in_system_call = from.read<std::uint8_t>() != 0;
+  state.processor_ms = from.read<std::uint64_t>();
+  state.memory_bytes = from.read<std::uint64_t>();
+  state.sleeps = from.read<std::uint64_t>();
 }
 
 /// Halves the longest list. False when all are empty.

@@ -68,12 +68,15 @@ enum class Doing : std::uint8_t {
 struct RankState {
   std::uint32_t rank = 0;
   Doing doing = Doing::starting;
-  std::uint64_t still_ms = 0;   ///< For so long its waits have been the same, or its loop has not turned.
-  RankWaits waits;              ///< Of one that runs: its last, if it has ever said some.
-  std::string function;         ///< Of an interface, that it is in: "MPI_Recv".
-  std::string place;            ///< Where that was called, or where it runs.
-  std::string stack;            ///< Of one that runs: further lines.
-  bool in_system_call = false;  ///< It does not run, but sleeps in the kernel.
+  std::uint64_t still_ms = 0;      ///< For so long its waits have been the same, or its loop has not turned.
+  RankWaits waits;                 ///< Of one that runs: its last, if it has ever said some.
+  std::string function;            ///< Of an interface, that it is in: "MPI_Recv".
+  std::string place;               ///< Where that was called, or where it runs.
+  std::string stack;               ///< Of one that runs: further lines.
+  bool in_system_call = false;     ///< It does not run, but sleeps in the kernel.
+  std::uint64_t processor_ms = 0;  ///< It has run for so long: its process, or its thread where all are one process.
+  std::uint64_t memory_bytes = 0;  ///< Resident, of its address space, in which there may be others.
+  std::uint64_t sleeps = 0;        ///< So many times its loop has gone to sleep.
 };
 
 /// Keeps to `room` by leaving out waits, and then what else is long.

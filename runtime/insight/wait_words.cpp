@@ -13,8 +13,12 @@ std::string tag_text(const Wait& wait) {
   return wait.tag == Wait::kAnyTag ? ", any tag" : fmt::format(", tag {}", wait.tag);
 }
 
-std::string from_text(const Wait& wait) {
-  return wait.peer < 0 ? "any rank" : fmt::format("rank {}", wait.peer);
+std::string peer_text(const Wait& wait, PeerNames names) {
+  return names == PeerNames::another ? "another rank" : fmt::format("rank {}", wait.peer);
+}
+
+std::string from_text(const Wait& wait, PeerNames names) {
+  return wait.peer < 0 ? "any rank" : peer_text(wait, names);
 }
 
 /// How much a wait tells: those that others bring about are told before those for what a rank does itself, and all of
@@ -50,7 +54,7 @@ const TeamProgress* collective_of(const RankState& state) {
 std::string running_text(const RankState& state) {
   const char* const what = state.in_system_call ? "is inside a system call" : "computes";
   const std::string function = state.function.empty() ? "" : fmt::format(" in {}", state.function);
-  return fmt::format("{}{}{}{}", what, function, at_place(state.place), for_time(state.still_ms));
+  return fmt::format("{}{}{}", what, function, at_place(state.place));
 }
 
 }  // namespace
@@ -111,28 +115,28 @@ std::string call_text(const TeamProgress& team, std::size_t job_size) {
   return fmt::format("{} #{} of {}", team.call, team.number, team_text(team.team, job_size));
 }
 
-std::string wait_text(const WaitGraph& graph, std::uint32_t rank, const Wait& wait) {
+std::string wait_text(const WaitGraph& graph, std::uint32_t rank, const Wait& wait, PeerNames names) {
   const RankState& state = graph.state(rank);
   const std::string in = state.function.empty() ? "" : fmt::format(" in {}", state.function);
   const std::string at = in + at_place(place_of(state, wait));
   switch (wait.kind) {
     case WaitKind::receive:
-      return fmt::format("waits to receive from {}{}{}", from_text(wait), tag_text(wait), at);
+      return fmt::format("waits to receive from {}{}{}", from_text(wait, names), tag_text(wait), at);
     case WaitKind::send:
-      return fmt::format("waits for {} to receive{}{}", from_text(wait), tag_text(wait), at);
+      return fmt::format("waits for {} to receive{}{}", from_text(wait, names), tag_text(wait), at);
     case WaitKind::call:
-      return fmt::format("waits for its call of rank {}{}", wait.peer, at);
+      return fmt::format("waits for its call of {}{}", peer_text(wait, names), at);
     case WaitKind::signal:
       return wait.peer < 0 ? fmt::format("waits for a signal{}", at)
-                           : fmt::format("waits for a signal of rank {}{}", wait.peer, at);
+                           : fmt::format("waits for a signal of {}{}", peer_text(wait, names), at);
     case WaitKind::children:
       return fmt::format("waits for what it has started itself{}", at);
     default:
-      return fmt::format("waits ({}{}){}", wait.what, wait.peer < 0 ? "" : fmt::format(", rank {}", wait.peer), at);
+      return fmt::format("waits ({}{}){}", wait.what, wait.peer < 0 ? "" : ", " + peer_text(wait, names), at);
   }
 }
 
-std::string doing_text(const WaitGraph& graph, std::uint32_t rank) {
+std::string doing_words(const WaitGraph& graph, std::uint32_t rank, PeerNames names) {
   const RankState& state = graph.state(rank);
   switch (state.doing) {
     case Doing::starting:
@@ -140,7 +144,7 @@ std::string doing_text(const WaitGraph& graph, std::uint32_t rank) {
     case Doing::running:
       return running_text(state);
     case Doing::stopped:
-      return fmt::format("is stopped by a signal{}", for_time(state.still_ms));
+      return "is stopped by a signal";
     case Doing::ended:
       return "has ended";
     case Doing::waiting:
@@ -153,7 +157,13 @@ std::string doing_text(const WaitGraph& graph, std::uint32_t rank) {
     if (team->finalizes) return "has left its function, and waits for the end of the job";
     return fmt::format("is in {}{}", call_text(*team, graph.size()), at_place(place_of(graph, rank)));
   }
-  return wait_text(graph, rank, *wait);
+  return wait_text(graph, rank, *wait, names);
+}
+
+std::string doing_text(const WaitGraph& graph, std::uint32_t rank) {
+  const RankState& state = graph.state(rank);
+  const bool has_time = state.doing == Doing::running || state.doing == Doing::stopped;
+  return doing_words(graph, rank) + (has_time ? for_time(state.still_ms) : "");
 }
 
 std::string place_of(const WaitGraph& graph, std::uint32_t rank) {

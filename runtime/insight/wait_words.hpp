@@ -27,8 +27,13 @@ const Wait* main_wait(const RankState& state);
 /// "waits to receive from rank 1, tag 7, at cg.cpp:88"; "is in barrier #3 of all ranks at cg.cpp:90"; "computes at
 /// solver.cpp:301 for 40 s".
 std::string doing_text(const WaitGraph& graph, std::uint32_t rank);
+/// Whether the one rank that another waits for has its number in a sentence: without it, many do the same.
+enum class PeerNames : std::uint8_t { number, another };
+/// The same without the time.
+std::string doing_words(const WaitGraph& graph, std::uint32_t rank, PeerNames names = PeerNames::number);
 /// The same of one of its waits.
-std::string wait_text(const WaitGraph& graph, std::uint32_t rank, const Wait& wait);
+std::string wait_text(const WaitGraph& graph, std::uint32_t rank, const Wait& wait,
+                      PeerNames names = PeerNames::number);
 /// "all_reduce of 8 bytes #12 of all ranks"
 std::string call_text(const TeamProgress& team, std::size_t job_size);
 /// The place at which `rank` is to be looked at; "": not known.

@@ -132,6 +132,8 @@ struct alignas(4096) RankBlock {
   Doorbell doorbell;
   alignas(64) std::atomic<RankPhase> phase{RankPhase::starting};
   std::atomic<std::int32_t> pid{0};
+  /// The kernel's number of the thread that attached: where all ranks are one process, what it runs is the rank's.
+  std::atomic<std::int32_t> thread{0};
   /// Counts reports of live coroutines that the rank has written to its standard error (see wait_report.hpp).
   std::atomic<std::uint32_t> reports{0};
   /// Whose exposed memory this rank, or its DMA device, is reading or writing by itself now; see ExposedAccess.
@@ -153,7 +155,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 15;
+  static constexpr std::uint32_t kVersion = 16;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -2,6 +2,7 @@
 #include "runtime/launch/boot.hpp"
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -172,6 +173,7 @@ namespace {
 RankBlock& attach(const JobRegion& region, std::uint32_t id) noexcept {
   RankBlock& block = region.block(id);
   block.pid.store(::getpid(), std::memory_order_relaxed);
+  block.thread.store(static_cast<std::int32_t>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   // release: pairs with the launcher's acquire, which takes an exit from here on for a rank's.
   block.phase.store(RankPhase::attached, std::memory_order_release);
   return block;

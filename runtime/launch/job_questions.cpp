@@ -144,30 +144,47 @@ std::vector<pid_t> jobs_here() {
   return jobs;
 }
 
-std::optional<std::string> ask_job(pid_t launcher, std::string_view question) {
-  const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) throw_errno(errno, "can't make a socket");
+JobInquiry::JobInquiry(pid_t launcher, std::string_view question)
+    : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+  if (!socket_) throw_errno(errno, "can't make a socket");
   sockaddr_un address{};
   const socklen_t bytes = set_name(address, name_prefix() + std::to_string(launcher));
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0)
+  if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0) {
+    is_refused_ = errno == EAGAIN;  // it is there, but too many have asked already
+    if (is_refused_) return;
     throw no_job(launcher, "it listens nowhere");
-  if (!is_trusted(socket.get())) throw no_job(launcher, "another user has taken its name");
+  }
+  if (!is_trusted(socket_.get())) throw no_job(launcher, "another user has taken its name");
   const std::string line = std::string(question) + "\n";
-  if (::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
-    return std::nullopt;
-  std::string answer;
-  for (;;) {
-    pollfd ready{socket.get(), POLLIN, 0};
+  is_refused_ = ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size());
+}
+
+bool JobInquiry::receive() {
+  while (!is_refused_) {
+    std::array<char, 4096> part;
+    const ssize_t come = ::recv(socket_.get(), part.data(), part.size(), 0);
+    if (come < 0 && errno == EINTR) continue;
+    if (come < 0 && errno == EAGAIN) return false;
+    if (come <= 0) break;
+    answer_.append(part.data(), static_cast<std::size_t>(come));
+  }
+  return true;
+}
+
+std::optional<std::string> JobInquiry::take() {
+  if (answer_.empty()) return std::nullopt;
+  return std::move(answer_);
+}
+
+std::optional<std::string> ask_job(pid_t launcher, std::string_view question) {
+  JobInquiry inquiry(launcher, question);
+  while (!inquiry.receive()) {
+    pollfd ready{inquiry.fd(), POLLIN, 0};
     const int count = ::poll(&ready, 1, kAnswerMs);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return std::nullopt;
-    std::array<char, 4096> part;
-    const ssize_t come = ::recv(socket.get(), part.data(), part.size(), 0);
-    if (come < 0 && errno == EINTR) continue;
-    if (come <= 0) break;
-    answer.append(part.data(), static_cast<std::size_t>(come));
   }
-  return answer.empty() ? std::nullopt : std::optional(std::move(answer));
+  return inquiry.take();
 }
 
 }  // namespace coracle::internals

@@ -1,5 +1,5 @@
-// JobQuestions: the launcher's ear for `coracle ps` and `coracle why` of other terminals; and the other end, which
-// asks.
+// JobQuestions: the launcher's ear for `coracle ps`, `coracle why` and `coracle top` of other terminals; and the
+// other end, which asks (JobInquiry).
 #pragma once
 
 #include <sys/types.h>
@@ -31,6 +31,25 @@ class JobQuestions {
 
  private:
   FileDescriptor socket_;
+};
+
+/// A question to a job's launcher that is on its way, for who does something else meanwhile.
+class JobInquiry {
+ public:
+  /// Asks. Throws Error where there is no such job, or it is another user's.
+  JobInquiry(pid_t launcher, std::string_view question);
+
+  /// Can be read when there is something for receive().
+  int fd() const noexcept { return socket_.get(); }
+  /// Takes what has come, without waiting. True: that is all.
+  bool receive();
+  /// Once that is all. Nothing: the launcher has not answered.
+  std::optional<std::string> take();
+
+ private:
+  FileDescriptor socket_;
+  std::string answer_;
+  bool is_refused_ = false;
 };
 
 /// The launchers of this user's jobs on this machine.

@@ -139,6 +139,36 @@ bool is_executable_file(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
+/// Of a file in the format of /proc/PID/stat.
+ProcessState read_state(const std::string& path) {
+  static const auto ticks_per_s = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  const std::size_t parenthesis = line.rfind(')');  // a program's name may hold some, too
+  ProcessState state;
+  if (parenthesis == std::string::npos) return state;
+  std::istringstream fields(line.substr(parenthesis + 1));
+  std::string skipped;
+  const auto skip = [&](int count) {
+    while (count-- > 0) fields >> skipped;
+  };
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  std::uint64_t pages = 0;
+  fields >> state.letter;
+  skip(5);  // parent, group, session, terminal, its group
+  fields >> state.flags;
+  skip(4);  // page faults
+  fields >> user >> system;
+  skip(8);  // times of children, priorities, threads, beginning, virtual memory
+  fields >> pages;
+  state.processor_ms = (user + system) * 1000 / ticks_per_s;
+  state.resident_bytes = pages * page_bytes;
+  return state;
+}
+
 }  // namespace
 
 pid_t spawn_process(const SpawnOptions& options) {
@@ -228,16 +258,11 @@ std::vector<std::string> own_environment() {
 }
 
 ProcessState ProcessState::of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t parenthesis = line.rfind(')');  // a program's name may hold some, too
-  ProcessState state;
-  if (parenthesis == std::string::npos) return state;
-  std::istringstream fields(line.substr(parenthesis + 1));
-  long skipped = 0;  // parent, group, session, terminal, its group
-  fields >> state.letter >> skipped >> skipped >> skipped >> skipped >> skipped >> state.flags;
-  return state;
+  return read_state(fmt::format("/proc/{}/stat", pid));
+}
+
+ProcessState ProcessState::of_thread(pid_t pid, pid_t thread) {
+  return read_state(fmt::format("/proc/{}/task/{}/stat", pid, thread));
 }
 
 bool ProcessState::is_ending() const noexcept {

@@ -43,10 +43,14 @@ std::string find_program(const ProgramPart& part);
 std::vector<std::string> own_environment();
 
 struct ProcessState {
-  char letter = 0;          ///< 'R', 'S', 'D', 'T', 'Z', ... as ps shows it; 0: it is gone.
-  std::uint32_t flags = 0;  ///< The kernel's PF_...
+  char letter = 0;                   ///< 'R', 'S', 'D', 'T', 'Z', ... as ps shows it; 0: it is gone.
+  std::uint32_t flags = 0;           ///< The kernel's PF_...
+  std::uint64_t processor_ms = 0;    ///< It has run for so long, user and system.
+  std::uint64_t resident_bytes = 0;  ///< Of its address space, others' copies included.
 
   static ProcessState of(pid_t pid);
+  /// The same of one of its threads, of which only the memory is all threads'.
+  static ProcessState of_thread(pid_t pid, pid_t thread);
 
   /// Its fate is sealed: it exits, or a signal has killed it, also when it has not been reaped or closed its files yet.
   bool is_ending() const noexcept;

@@ -23,6 +23,17 @@ constexpr auto kMostInterval = 10s;
 constexpr auto kMoment = 600ms;
 constexpr int kLooksPerMoment = 3;
 
+/// Of those that wait in functions of an interface for longer than a moment, and have not been found since they do: no
+/// signal is needed for them, and each costs a look into the program once.
+std::vector<std::uint32_t> unknown_calls(const std::vector<insight::RankState>& states) {
+  std::vector<std::uint32_t> ranks;
+  for (const insight::RankState& state : states)
+    if (state.doing == insight::Doing::waiting && !state.waits.call.empty() && state.function.empty() &&
+        state.still_ms >= static_cast<std::uint64_t>(kMoment.count()))
+      ranks.push_back(state.rank);
+  return ranks;
+}
+
 std::uint64_t milliseconds(std::chrono::nanoseconds time) noexcept {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
@@ -76,6 +87,27 @@ Task<> StallWatch::tell_why() {
   write_to_user(insight::text_of(found.verdicts));
 }
 
+Task<insight::JobPicture> StallWatch::picture(const JobOptions& options) {
+  const Mutex::Lock alone = co_await one_at_a_time_.lock();
+  std::vector<insight::RankState> states = co_await source_.look();
+  const std::vector<std::uint32_t> wanted = unknown_calls(states);
+  if (!wanted.empty()) states = co_await source_.locate(wanted);
+  for (insight::RankState& state : states)
+    if (state.doing == insight::Doing::waiting && state.function.empty())
+      state.function = state.waits.call.substr(0, state.waits.call.find('\n'));
+  insight::JobPicture picture;
+  picture.program = program_names(options);
+  picture.placement = to_string(options.shape.placement);
+  picture.size = options.shape.size;
+  picture.nodes = options.shape.nodes;
+  picture.age_ms = milliseconds(SteadyClock::now() - begun_);
+  picture.ranks = insight::picture_of(states);
+  for (insight::RankPicture& rank : picture.ranks) rank.node = node_of(options, rank.rank);
+  for (const insight::HangVerdict& verdict : insight::find_verdicts(states, milliseconds(kMoment)))
+    if (verdict.is_certain()) picture.hangs.push_back(verdict.sentence);
+  co_return picture;
+}
+
 Task<std::string> StallWatch::answer(std::string question, const JobOptions& options) {
   const JobShape& shape = options.shape;
   if (question == "ps") {
@@ -85,6 +117,7 @@ Task<std::string> StallWatch::answer(std::string question, const JobOptions& opt
   }
   if (shape.placement == Placement::sim)
     co_return std::string("a simulated job knows by itself when nothing can happen any more, and says so\n");
+  if (question == "top") co_return insight::json_of(co_await picture(options)) + "\n";
   const Explanation found = co_await explain();
   if (question == "why json") co_return insight::json_of(found.verdicts, found.states) + "\n";
   if (!found.verdicts.empty()) co_return insight::text_of(found.verdicts);

@@ -11,6 +11,7 @@
 
 #include "runtime/core/mutex.hpp"
 #include "runtime/core/task.hpp"
+#include "runtime/insight/job_picture.hpp"
 #include "runtime/insight/verdict.hpp"
 #include "runtime/launch/job_options.hpp"
 
@@ -46,7 +47,9 @@ class StallWatch {
   Task<Explanation> explain();
   /// The same, on standard error.
   Task<> tell_why();
-  /// What `coracle ps` and `coracle why` ask of a job with these options (JobQuestions).
+  /// One look, and what it has seen; no rank that runs gets a signal for it.
+  Task<insight::JobPicture> picture(const JobOptions& options);
+  /// What `coracle ps`, `coracle why` and `coracle top` ask of a job with these options (JobQuestions).
   Task<std::string> answer(std::string question, const JobOptions& options);
 
  private:

@@ -210,8 +210,16 @@ std::vector<insight::RankState> WaitCollector::states(std::span<const RankProces
     state.function = seen.function;
     state.place = seen.place;
     state.stack = seen.stack;
+    if (!process.running) return;
+    const RankBlock& block = region_.block(rank);
+    const ProcessState kernel =
+        process.ranks == 1 ? ProcessState::of(process.pid)
+                           : ProcessState::of_thread(process.pid, block.thread.load(std::memory_order_relaxed));
+    state.processor_ms = kernel.processor_ms;
+    state.memory_bytes = kernel.resident_bytes;
+    state.sleeps = block.waits.sleeps.load(std::memory_order_relaxed);
     state.in_system_call = seen.doing == Doing::running && !seen.place.empty() && process.ranks == 1 &&
-                           std::string_view("SD").find(ProcessState::of(process.pid).letter) != std::string_view::npos;
+                           std::string_view("SD").find(kernel.letter) != std::string_view::npos;
   });
   return states;
 }
