@@ -89,12 +89,12 @@ TraceFolder::TraceFolder(std::string path) : path_(std::move(path)) {
   const std::string what = fmt::format("can't write the trace to {} (--trace: a folder)", path_);
   if (errno != EEXIST) throw_errno(errno, what);
   was_there_ = true;
-  if (::access(path_.c_str(), R_OK | W_OK | X_OK) != 0) throw_errno(errno, what);
   try {
     look_through(path_);
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", what, error.what()));
   }
+  if (::access(path_.c_str(), W_OK | X_OK) != 0) throw_errno(errno, what);
 }
 
 TraceFolder::~TraceFolder() {
