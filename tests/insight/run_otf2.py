@@ -109,6 +109,21 @@ def check_ends(folder):
             break
 
 
+def check_full_disk(folder):
+    """In a small file system of its own: an archive that is not whole is told, and why."""
+    alone = ["unshare", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or run([*alone, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], folder).returncode != 0:
+        print("no trace on a full disk: file systems can't be mounted here, not even with unshare")
+        return
+    (folder / "small").mkdir()
+    mount = 'mount -t tmpfs -o size=16k tmpfs small && exec "$@"'
+    inner = command_of(3, FOLDER / "asp", "--random", 120, options=("--trace", "small/t.otf2"))
+    command = [*alone, "/bin/sh", "-c", mount, "sh", *inner]
+    result = run(command, folder)
+    told = "the trace in small/t.otf2 is not whole: No space left on device" in result.stderr
+    expect(result.returncode == 0 and told, command, result, "status 0, and why the trace is not whole")
+
+
 def names_in(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
@@ -187,6 +202,7 @@ def main():
         check_definitions(folder)
         check_full(folder)
         check_ends(folder)
+        check_full_disk(folder)
         check_words(folder)
         check_replaced(folder)
     print(f"{len(failures)} failures")

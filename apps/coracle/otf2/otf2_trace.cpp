@@ -21,10 +21,30 @@
 namespace coracle::internals {
 namespace {
 
-/// The library would write it to standard error, in its own form; what has failed is told by must().
-OTF2_ErrorCode keep_quiet(void*, const char*, std::uint64_t, const char*, OTF2_ErrorCode code, const char*, va_list) {
-  return code;
-}
+/// While it is there, what the library complains of is not written to standard error in the library's own form: the
+/// first complaint is the cause of the others.
+class Complaints {
+ public:
+  Complaints() { OTF2_Error_RegisterCallback(&take, this); }
+  ~Complaints() { OTF2_Error_RegisterCallback(nullptr, nullptr); }
+  Complaints(const Complaints&) = delete;
+  Complaints& operator=(const Complaints&) = delete;
+
+  /// Why something has failed; `otherwise` where the library has said nothing.
+  std::string cause(const std::string& otherwise) const {
+    return first_ == OTF2_SUCCESS ? otherwise : OTF2_Error_GetDescription(first_);
+  }
+
+ private:
+  static OTF2_ErrorCode take(void* self, const char*, std::uint64_t, const char*, OTF2_ErrorCode code, const char*,
+                             va_list) {
+    OTF2_ErrorCode& first = static_cast<Complaints*>(self)->first_;
+    if (first == OTF2_SUCCESS) first = code;
+    return code;
+  }
+
+  OTF2_ErrorCode first_ = OTF2_SUCCESS;
+};
 
 OTF2_FlushType flush_always(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
   return OTF2_FLUSH;
@@ -195,14 +215,14 @@ class Otf2Trace final : public TraceOutput {
   explicit Otf2Trace(const std::string& path) : folder_(path) {}
 
   std::string write(JobTrace trace) override {
-    OTF2_Error_RegisterCallback(keep_quiet, nullptr);
+    const Complaints complaints;
     try {
       folder_.clear();
       Archive archive = open_archive(folder_.path());
       Writer(archive.get(), std::move(trace)).write();
       must(OTF2_Archive_Close(archive.release()));
     } catch (const Error& error) {
-      return error.what();
+      return complaints.cause(error.what());
     }
     return "";
   }
