@@ -5,7 +5,7 @@
 build_packages=(
   g++ dpkg-dev meson ninja-build pkg-config
   liburing-dev libfmt-dev libhwloc-dev libcli11-dev nlohmann-json3-dev doctest-dev libpng-dev libfftw3-dev
-  libibverbs-dev libpmix-dev libxxhash-dev
+  libibverbs-dev libpmix-dev libxxhash-dev libotf2-trace-dev
 )
 
 # The LLVM to check with: 16 is the last that Debian 12 has; Debian 13 has 19, and none of 16.
@@ -18,7 +18,7 @@ debian=$(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_ID-}") || debia
 check_packages=(
   ccache cmake "clang-$llvm" "clang-tidy-$llvm" "libclang-rt-$llvm-dev" "llvm-$llvm" shellcheck universal-ctags util-linux
   busybox-static cpio gdb gfortran ibverbs-providers ibverbs-utils iproute2 kmod libopenmpi-dev openmpi-bin procps
-  qemu-system-x86 tmux
+  otf2-tools qemu-system-x86 tmux
 )
 ((llvm != 16)) || check_packages+=(clang-format-16)  # the one whose layout of lines counts
 

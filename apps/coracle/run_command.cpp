@@ -23,8 +23,10 @@
 #include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
+#include "apps/coracle/otf2/otf2_trace.hpp"
 #include "apps/coracle/programs.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/insight/chrome_trace_file.hpp"
 #include "runtime/insight/trace_memory.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
@@ -33,7 +35,6 @@
 #include "runtime/launch/pmix_launcher.hpp"
 #include "runtime/launch/rank_environment.hpp"
 #include "runtime/launch/rank_files.hpp"
-#include "runtime/launch/trace_file.hpp"
 #include "runtime/team/team.hpp"
 #include "transports/connect.hpp"
 #include "transports/tca/packet.hpp"
@@ -283,9 +284,15 @@ void set_trace(const RunWords& words, JobOptions& options) {
     wrong(fmt::format("--trace-buffer {}: must be a size of at least {}K, such as 16M", words.trace_buffer,
                       TraceMemory::kBytesMin >> 10));
   if (words.trace.empty()) return;
-  if (!trace_format_of(words.trace))
-    wrong(fmt::format("--trace {}: the file's name must end in .json (Chrome's format, which Perfetto opens)",
-                      words.trace));
+  if (words.trace.ends_with(".json"))
+    options.open_trace = open_chrome_trace;
+  else if (words.trace.ends_with(".otf2") || words.trace.ends_with(".otf2/"))
+    options.open_trace = open_otf2_trace;
+  else
+    wrong(
+        fmt::format("--trace {}: the file's name must end in .json (Chrome's format, which Perfetto opens) or .otf2 "
+                    "(a folder in the format OTF2, which Vampir opens)",
+                    words.trace));
   options.trace = words.trace;
   options.shape.trace_bytes = *bytes;
 }
@@ -406,7 +413,8 @@ void add_options(CLI::App& run, RunWords& words) {
                  "core: one core per rank where there are enough; share: also where there are not; none")
       ->capture_default_str();
   run.add_option("--trace", words.trace,
-                 "Write what the ranks do, and when, to a file NAME.json, which https://ui.perfetto.dev opens");
+                 "Write what the ranks do, and when, to a file NAME.json, which https://ui.perfetto.dev opens, or a "
+                 "folder NAME.otf2, which Vampir opens");
   run.add_option("--trace-buffer", words.trace_buffer,
                  "Memory of each rank for that; what does not fit is counted, and the rest of the trace is written")
       ->capture_default_str();

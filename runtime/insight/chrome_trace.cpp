@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <iterator>
 #include <map>
@@ -11,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "runtime/insight/trace_lanes.hpp"
 #include "runtime/insight/trace_spans.hpp"
+#include "runtime/insight/trace_words.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -61,95 +62,19 @@ class Writer {
   bool is_fine_ = true;
 };
 
-/// The arguments of a span, as they are shown when one clicks at it.
-class Arguments {
- public:
-  template <class Value>
-  void add(std::string_view name, const Value& value) {
-    text_ += fmt::format("{}\"{}\":{}", text_.empty() ? "" : ",", name, value);
+/// As they are shown when one clicks at the span.
+std::string arguments_text(const TraceSpan& span, const RankEvents& rank) {
+  std::string text;
+  const auto add = [&text](std::string_view name, const auto& value) {
+    text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", name, value);
+  };
+  for (const TraceArgument& argument : arguments_of(span))
+    std::visit([&](auto value) { add(argument.name, value); }, argument.value);
+  if (span.begin.line() != 0) {
+    const std::string& file = rank.text(span.begin.file());
+    add("at", quoted(fmt::format("{}:{}", file.substr(file.rfind('/') + 1), span.begin.line())));
   }
-  const std::string& text() const noexcept { return text_; }
-
- private:
-  std::string text_;
-};
-
-struct Words {
-  std::string name;
-  const char* category;
-};
-
-constexpr const char* way_of(std::uint16_t way) noexcept {
-  switch (way) {
-    case CORACLE_PAGE_FROM_PEER:
-      return "from a peer";
-    case CORACLE_PAGE_FROM_FILE:
-      return "from its file";
-    case CORACLE_PAGE_FRESH:
-      return "fresh";
-    default:
-      return "on its way";
-  }
-}
-
-Words words_of(const TraceSpan& span, const RankEvents& rank) {
-  const std::string& name = rank.text(span.begin.name());
-  const auto named = [&name](const char* other) { return name.empty() ? std::string(other) : name; };
-  switch (span.kind()) {
-    case CORACLE_RANK_BEGIN:
-      return {"rank", "rank"};
-    case CORACLE_SPAN_BEGIN:
-      return {named("span"), "span"};
-    case CORACLE_WAIT_BEGIN:
-      return {"wait: " + named("something"), "wait"};
-    case CORACLE_OPERATION_BEGIN:
-      return {named("operation"), "operation"};
-    case CORACLE_SEND_BEGIN:
-      return {fmt::format("send to {}", span.begin.peer), "message"};
-    case CORACLE_RECEIVE_BEGIN:
-      return {fmt::format("receive from {}", span.begin.peer), "message"};
-    case CORACLE_COLLECTIVE_BEGIN:
-      return {named("collective"), "collective"};
-    case CORACLE_PHASE_BEGIN:
-      return {named("phase"), "phase"};
-    case CORACLE_CHUNK_BEGIN:
-      return {fmt::format("chunk {}", span.begin.number), "chunk"};
-    case CORACLE_PAGE_MISS_BEGIN:
-      return {fmt::format("page miss {}", way_of(span.end.what)), "page"};
-    case CORACLE_DMA_BEGIN:
-      return {named("DMA table"), "dma"};
-    case CORACLE_SLEEP_BEGIN:
-      return {"sleep", "sleep"};
-    default:
-      return {"?", "?"};
-  }
-}
-
-std::string arguments_of(const TraceSpan& span, const RankEvents& rank) {
-  const StoredEvent& begin = span.begin;
-  Arguments arguments;
-  if (begin.peer != CORACLE_NOBODY)
-    arguments.add(span.kind() == CORACLE_COLLECTIVE_BEGIN ? "root"
-                  : span.kind() == CORACLE_PHASE_BEGIN    ? "leader"
-                                                          : "peer",
-                  begin.peer);
-  if (begin.bytes != 0) arguments.add("bytes", begin.bytes);
-  if (begin.number != 0 || span.kind() == CORACLE_PAGE_MISS_BEGIN || span.kind() == CORACLE_CHUNK_BEGIN)
-    arguments.add("number", begin.number);
-  if (StoredEvent::is_message(begin.kind)) {
-    arguments.add("tag", begin.tag);
-    arguments.add("team", begin.place);
-  }
-  if (span.kind() == CORACLE_COLLECTIVE_BEGIN) arguments.add("team", begin.id >> 32);
-  if (begin.line() != 0) {
-    const std::string& file = rank.text(begin.file());
-    arguments.add("at", quoted(fmt::format("{}:{}", file.substr(file.rfind('/') + 1), begin.line())));
-  }
-  if (span.kind() == CORACLE_PAGE_MISS_BEGIN && span.end.peer != CORACLE_NOBODY && span.is_closed)
-    arguments.add("from", span.end.peer);
-  if (span.kind() == CORACLE_OPERATION_BEGIN && span.end.number != 0) arguments.add("failed", true);
-  if (!span.is_closed) arguments.add("unfinished", true);
-  return arguments.text();
+  return text;
 }
 
 /// Where the end of an arrow is.
@@ -171,15 +96,6 @@ void write_names(const RankEvents& rank, const std::set<std::uint32_t>& lanes, W
     writer.line(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})", rank.rank,
                 lane, lane);
   }
-}
-
-/// Which way data goes in a collective with a root.
-enum class Flow { none, from_root, to_root };
-
-Flow flow_of(std::string_view collective) noexcept {
-  if (collective == "broadcast" || collective == "scatter" || collective == "scatter_v") return Flow::from_root;
-  if (collective == "reduce" || collective == "gather" || collective == "gather_v") return Flow::to_root;
-  return Flow::none;
 }
 
 class Arrows {
@@ -256,10 +172,10 @@ void write_rank(const RankEvents& rank, Arrows& arrows, Writer& writer) {
   for (const TraceSpan& span : spans) lanes.insert(span.lane);
   write_names(rank, lanes, writer);
   for (const TraceSpan& span : spans) {
-    const Words words = words_of(span, rank);
+    const TraceWords words = words_of(span, rank);
     writer.line(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})", rank.rank,
                 span.lane, time(span.begin_ns), time(span.end_ns - span.begin_ns), quoted(words.name), words.category,
-                arguments_of(span, rank));
+                arguments_text(span, rank));
     arrows.add(span, rank);
   }
 }

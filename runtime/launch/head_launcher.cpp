@@ -34,7 +34,7 @@ constexpr auto kReportPatience = 7s;     // for a node's ranks to report
 
 HeadLauncher::HeadLauncher(JobOptions options)
     : options_(std::move(options)),
-      trace_(options_.trace),
+      trace_(options_.trace, options_.open_trace),
       verdict_([](const JobFailure& failure) {
         if (!failure.text.empty()) say("{}", failure.text);
       }),

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/insight/trace_output.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals {
@@ -53,7 +54,8 @@ struct JobOptions {
   Binding binding = Binding::core;
   std::optional<std::chrono::nanoseconds> timeout;  ///< For the whole job.
   std::optional<std::chrono::nanoseconds> stall;    ///< Ranks that have waited for so long are explained (StallWatch).
-  std::string trace;  ///< File for the job's trace; "": none. Its format goes by its ending (trace_format_of).
+  std::string trace;                                ///< File for the job's trace; "": none.
+  OpenTrace open_trace = nullptr;                   ///< Makes it; set where `trace` is.
   bool verbose = false;
   std::vector<std::string> notes;  ///< Told if verbose: what the layers above have chosen.
 };

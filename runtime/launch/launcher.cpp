@@ -29,7 +29,7 @@ void check(const JobOptions& options) {
 
 Launcher::Launcher(JobOptions options) : options_(std::move(options)) {
   check(options_);
-  trace_ = std::make_unique<TraceFile>(options_.trace);
+  trace_ = std::make_unique<TraceFile>(options_.trace, options_.open_trace);
   ranks_ = std::make_unique<LocalRanks>(options_);
 }
 

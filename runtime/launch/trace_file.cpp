@@ -1,45 +1,28 @@
-// Opening, writing and closing the file of a trace; reading a region's traces.
+// Writing a trace, and what is said of it; reading a region's traces.
 #include "runtime/launch/trace_file.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <cstdint>
 #include <utility>
 
-#include "runtime/core/error.hpp"
-#include "runtime/insight/chrome_trace.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {
 
-std::optional<TraceFormat> trace_format_of(std::string_view path) noexcept {
-  if (path.ends_with(".json")) return TraceFormat::chrome;
-  return std::nullopt;
-}
-
-TraceFile::TraceFile(std::string path) : path_(std::move(path)) {
-  if (path_.empty()) return;
-  was_there_ = ::access(path_.c_str(), F_OK) == 0;
-  file_.reset(std::fopen(path_.c_str(), "we"));
-  if (!file_) throw_errno(errno, fmt::format("can't write the trace to {} (--trace)", path_));
-}
-
-TraceFile::~TraceFile() {
-  if (file_ && !is_written_ && !was_there_) ::unlink(path_.c_str());
+TraceFile::TraceFile(std::string path, OpenTrace open) : path_(std::move(path)) {
+  if (!path_.empty()) output_ = open(path_);
 }
 
 void TraceFile::write(JobTrace trace) {
-  if (!file_ || std::exchange(is_written_, true)) return;
+  const std::unique_ptr<TraceOutput> output = std::exchange(output_, nullptr);
+  if (!output) return;
   begin_at_zero(trace);
   std::uint64_t events = 0;
   for (const RankEvents& rank : trace.ranks) events += rank.events.size();
-  bool is_fine = write_chrome_trace(trace, file_.get());
-  is_fine = std::fclose(file_.release()) == 0 && is_fine;
-  if (!is_fine) return say("the trace in {} is not whole: {}", path_, std::strerror(errno));
+  const std::uint64_t dropped = trace.dropped();
+  if (const std::string why = output->write(std::move(trace)); !why.empty())
+    return say("the trace in {} is not whole: {}", path_, why);
   if (events == 0) say("the trace in {} is empty: no rank has come to coracle::run or MPI_Init", path_);
-  if (const std::uint64_t dropped = trace.dropped(); dropped > 0)
+  if (dropped > 0)
     say("the trace in {} has {} events, and lacks {} that came later, for which there was no room: give each rank more "
         "by --trace-buffer",
         path_, events, dropped);
