@@ -414,7 +414,8 @@ void add_options(CLI::App& run, RunWords& words) {
       ->capture_default_str();
   run.add_option("--trace", words.trace,
                  "Write what the ranks do, and when, to a file NAME.json, which https://ui.perfetto.dev opens, or a "
-                 "folder NAME.otf2, which Vampir opens");
+                 "folder NAME.otf2 "
+                 "(an archive of OTF2), whose traces.otf2 Vampir opens");
   run.add_option("--trace-buffer", words.trace_buffer,
                  "Memory of each rank for that; what does not fit is counted, and the rest of the trace is written")
       ->capture_default_str();

@@ -1,4 +1,4 @@
-// Traces as archives of OTF2 (Open Trace Format 2), which Vampir, Scalasca and otf2-print read. Where its library was
+// Traces as archives of OTF2 (Open Trace Format 2), which Vampir and otf2-print read. Where its library was
 // not there when Coracle was built, otf2_missing.cpp stands for it.
 #pragma once
 
