@@ -53,6 +53,7 @@ struct JobOptions {
   Binding binding = Binding::core;
   std::optional<std::chrono::nanoseconds> timeout;  ///< For the whole job.
   std::optional<std::chrono::nanoseconds> stall;    ///< Ranks that have waited for so long are explained (StallWatch).
+  std::string summary;                              ///< Files for the job's summary, without .json and .svg; "": none.
   std::string trace;  ///< File for the job's trace; "": none. Its format goes by its ending (trace_format_of).
   bool verbose = false;
   std::vector<std::string> notes;  ///< Told if verbose: what the layers above have chosen.
