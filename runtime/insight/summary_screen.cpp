@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <string_view>
+#include <tuple>
 
 #include "runtime/insight/job_summary.hpp"
 
@@ -80,7 +81,8 @@ class Screen {
       const JobLine& each = job_.lines[i];
       const WaitLine& at = each.line;
       if (at.waited.time == 0) break;
-      std::string place = at.file[0] == '\0' ? "(no line is known)" : at.file.data();
+      const bool is_end = std::string_view(at.name.data()) == "finalize";
+      std::string place = at.file[0] != '\0' ? at.file.data() : is_end ? "(end of the job)" : "(no line is known)";
       if (at.line != 0) place += fmt::format(":{}", at.line);
       line("  {:34}{:>6.1f} %{:>12}{:>12}  {} (rank {}: {})", place, share(at.waited.time), time_text(at.waited.time),
            at.waited.waits, at.name.data(), each.worst_rank, time_text(each.worst_ns));

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "runtime/core/program_place.hpp"
 #include "runtime/core/signal_text.hpp"
@@ -50,7 +51,7 @@ bool shows_work(std::uint16_t kind) noexcept {
 }  // namespace
 
 void WaitAccount::advance(const coracle_event& event) noexcept {
-  if (facts_.begin == 0) facts_.begin = facts_.last = event.ticks;
+  if (!std::exchange(has_begun_, true)) facts_.begin = facts_.last = event.ticks;
   const std::uint64_t time = event.ticks - facts_.last;
   const bool was_waiting = is_waiting_ && !shows_work(event.kind);
   (was_waiting ? facts_.waiting : facts_.computing) += time;

@@ -33,6 +33,7 @@ class WaitAccount {
   static constexpr std::size_t kTasksMax = 64;
 
   SummaryFacts& facts_;
+  bool has_begun_ = false;  // at 0, perhaps
   bool is_waiting_ = false;
   std::uint64_t booked_ = 0;
   std::array<std::uint64_t, kTasksMax> can_run_{};  // in the order in which they will

@@ -14,17 +14,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// In `sim`, whose clock stands still meanwhile, it takes no time.
-std::uint64_t compute(std::chrono::milliseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  std::uint64_t sum = 0;
-  while (std::chrono::steady_clock::now() < end) ++sum;
-  return sum;
-}
-
 Task<> late(Rank& self, int times) {
   for (int time = 0; time < times; ++time) {
-    if (self.rank() == 1) co_await sleep_for(20ms);
+    if (self.id() == 1) co_await self.busy_for(20ms);
     co_await self.world().barrier();
   }
 }
@@ -32,17 +24,17 @@ Task<> late(Rank& self, int times) {
 Task<> send(Rank& self, int count, std::size_t bytes) {
   std::vector<std::byte> data(bytes);
   for (int each = 0; each < count; ++each) {
-    if (self.rank() == 0) co_await self.world().send(std::span(data), 2, 7);
-    if (self.rank() == 2) co_await self.world().recv(std::span(data), 0, 7);
+    if (self.id() == 0) co_await self.world().send(std::span(data), 2, 7);
+    if (self.id() == 2) co_await self.world().recv(std::span(data), 0, 7);
   }
 }
 
 Task<> receive(Rank& self) {
   int value = 0;
-  if (self.rank() == 1) {
+  if (self.id() == 1) {
     co_await sleep_for(100ms);
     co_await self.world().send(std::span(&value, 1), 0, 7);
-  } else if (self.rank() == 0) {
+  } else if (self.id() == 0) {
     co_await self.world().recv(std::span(&value, 1), 1, 7);  // the known line
   }
 }
@@ -51,7 +43,7 @@ Task<> work(Rank& self, std::string_view what, int count, std::size_t bytes) {
   if (what == "late") co_await late(self, count);
   if (what == "send") co_await send(self, count, bytes);
   if (what == "receive") co_await receive(self);
-  if (what == "compute" && compute(100ms) == 0) std::abort();
+  if (what == "compute") co_await self.busy_for(100ms);
 }
 
 }  // namespace

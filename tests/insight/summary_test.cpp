@@ -195,10 +195,10 @@ TEST_CASE("summary: bytes on their way are the same at the end, and what is none
   CHECK(bytes_of(again) == bytes);
   CHECK(again.rank == 1);
   CHECK(again.peers.at(0).bytes[0] == 100);
-  CHECK_THROWS_AS(summary_of(bytes, 2), coracle::Error);  // no rank 2 there
+  CHECK_THROWS_AS(summary_of(bytes, 2), Error);  // no rank 2 there
   bytes.pop_back();
-  CHECK_THROWS_AS(summary_of(bytes, 3), coracle::Error);
-  CHECK_THROWS_AS(summary_of({}, 3), coracle::Error);
+  CHECK_THROWS_AS(summary_of(bytes, 3), Error);
+  CHECK_THROWS_AS(summary_of({}, 3), Error);
 }
 
 TEST_CASE("summary: the screen, the file and the picture have what was counted") {
