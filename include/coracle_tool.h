@@ -86,18 +86,18 @@ enum coracle_page_way {
 
 /* By whom a wait can be ended. */
 enum coracle_wait_kind {
-  CORACLE_WAIT_INSIDE = 1,    /* another coroutine of this rank, or a call of a peer that comes in */
-  CORACLE_WAIT_CHILDREN = 2,  /* what the coroutine has started itself */
-  CORACLE_WAIT_TIMER = 3,     /* time */
-  CORACLE_WAIT_IO = 4,        /* the kernel: of a file */
-  CORACLE_WAIT_READINESS = 5, /* the kernel: until a descriptor can be read or written */
-  CORACLE_WAIT_DEVICE = 6,    /* a DMA device, a GPU, a helper thread */
-  CORACLE_WAIT_OPERATION = 7, /* the peer's runtime, whatever its program does */
-  CORACLE_WAIT_CALL = 8,      /* a function that the peer runs for this rank */
-  CORACLE_WAIT_RECEIVE = 9,   /* a message */
-  CORACLE_WAIT_TRANSFER = 10, /* a message that has been matched, and is being fetched */
-  CORACLE_WAIT_SEND = 11,     /* a receive of the peer */
-  CORACLE_WAIT_SIGNAL = 12,   /* whoever raises it */
+  CORACLE_WAIT_INSIDE = 1,      /* another coroutine of this rank, or a call of a peer that comes in */
+  CORACLE_WAIT_CHILDREN = 2,    /* what the coroutine has started itself */
+  CORACLE_WAIT_TIMER = 3,       /* time */
+  CORACLE_WAIT_IO = 4,          /* the kernel: of a file */
+  CORACLE_WAIT_READINESS = 5,   /* the kernel: until a descriptor can be read or written */
+  CORACLE_WAIT_DEVICE = 6,      /* a DMA device, a GPU, a helper thread */
+  CORACLE_WAIT_OPERATION = 7,   /* the peer's runtime, whatever its program does */
+  CORACLE_WAIT_CALL = 8,        /* a function that the peer runs for this rank */
+  CORACLE_WAIT_RECEIVE = 9,     /* a message */
+  CORACLE_WAIT_TRANSFER = 10,   /* a message that has been matched, and is being fetched */
+  CORACLE_WAIT_SEND = 11,       /* a receive of the peer */
+  CORACLE_WAIT_SIGNAL = 12,     /* whoever raises it */
   CORACLE_WAIT_COLLECTIVE = 13, /* members of a team */
   CORACLE_WAIT_LOSS = 14        /* the loss of a peer */
 };

@@ -116,6 +116,7 @@ class Picture {
     add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"14\" fill=\"#f4f4f4\" stroke=\"#888\"/>\n", x,
         kTop + kHeight + 14);
     label(x + 26, kTop + kHeight + 26, "nothing", "start");
+    label(x, kTop + kHeight + 52, "(logarithmic)", "start");
   }
 
   const JobSummary& job_;

@@ -28,6 +28,15 @@ void add(Waited& to, std::uint64_t time) noexcept {
   to.longest = std::max(to.longest, time);
 }
 
+bool is_of_program(const coracle_place* place) noexcept {
+  return !is_of_library(std::bit_cast<std::source_location>(place));
+}
+
+/// Who waits for a page that another has asked for has no miss of its own.
+bool is_page(const char* name) noexcept {
+  return name != nullptr && std::string_view(name) == "page";
+}
+
 /// Whether it is told by a task that runs, so that the time before it was not spent waiting.
 bool shows_work(std::uint16_t kind) noexcept {
   switch (kind) {
@@ -137,18 +146,18 @@ void SummaryWriter::begin_wait(const coracle_event& event) {
   wait.begin = account_.waiting();
   wait.group =
       event.what <= static_cast<int>(WaitGroup::loss) ? static_cast<WaitGroup>(event.what) : WaitGroup::unknown;
-  const coracle_place* place = event.place;
+  const coracle_place* place = is_of_program(event.place) ? event.place : nullptr;
   const char* name = event.name;
-  if (const OpenCollective* collective = collective_of(event.task)) {
+  const OpenCollective* const collective = collective_of(event.task);
+  if (collective != nullptr) {
     wait.group = WaitGroup::collective;
-    place = collective->place;
+    if (is_of_program(collective->place)) place = collective->place;
     name = collective->name;
-  } else if (awaits_page(event.task)) {
+  } else if (awaits_page(event.task) || is_page(name)) {
     wait.group = WaitGroup::page;
   }
-  const bool is_of_library = internals::is_of_library(std::bit_cast<std::source_location>(place));
-  wait.is_booked = !is_of_library || !spans_.empty() || wait.group == WaitGroup::collective;
-  if (wait.is_booked) wait.line = line_of(is_of_library ? nullptr : place, name, wait.group);
+  wait.is_booked = place != nullptr || collective != nullptr || !spans_.empty();
+  if (wait.is_booked) wait.line = line_of(place, name, wait.group);
   waits_.insert_or_assign(event.id, wait);
 }
 
