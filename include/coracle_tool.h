@@ -27,8 +27,9 @@ enum coracle_event_kind {
   /* A span that the program has named, or a function of MPI that it has called [task, id, name, place]. */
   CORACLE_SPAN_BEGIN = 4,
   CORACLE_SPAN_END = 5,
-  /* A coroutine is suspended until something has come [task, id: the wait, name: for what, peer: from whom, place: the
-     await]. */
+  /* A coroutine is suspended until something has come [task, id: the wait, name: for what, what: enum
+     coracle_wait_kind, peer: from whom, place: the program's innermost await; where none is known, the library's]. The
+     end has task and id. */
   CORACLE_WAIT_BEGIN = 6,
   CORACLE_WAIT_END = 7,
   /* A transfer, atomic or active message, also where it is over at once
@@ -81,6 +82,24 @@ enum coracle_page_way {
   CORACLE_PAGE_FROM_PEER = 1,
   CORACLE_PAGE_FROM_FILE = 2,
   CORACLE_PAGE_FRESH = 3 /* never written: zeroes, from nowhere */
+};
+
+/* By whom a wait can be ended. */
+enum coracle_wait_kind {
+  CORACLE_WAIT_INSIDE = 1,      /* another coroutine of this rank, or a call of a peer that comes in */
+  CORACLE_WAIT_CHILDREN = 2,    /* what the coroutine has started itself */
+  CORACLE_WAIT_TIMER = 3,       /* time */
+  CORACLE_WAIT_IO = 4,          /* the kernel: of a file */
+  CORACLE_WAIT_READINESS = 5,   /* the kernel: until a descriptor can be read or written */
+  CORACLE_WAIT_DEVICE = 6,      /* a DMA device, a GPU, a helper thread */
+  CORACLE_WAIT_OPERATION = 7,   /* the peer's runtime, whatever its program does */
+  CORACLE_WAIT_CALL = 8,        /* a function that the peer runs for this rank */
+  CORACLE_WAIT_RECEIVE = 9,     /* a message */
+  CORACLE_WAIT_TRANSFER = 10,   /* a message that has been matched, and is being fetched */
+  CORACLE_WAIT_SEND = 11,       /* a receive of the peer */
+  CORACLE_WAIT_SIGNAL = 12,     /* whoever raises it */
+  CORACLE_WAIT_COLLECTIVE = 13, /* members of a team */
+  CORACLE_WAIT_LOSS = 14        /* the loss of a peer */
 };
 
 #define CORACLE_NOBODY UINT32_MAX

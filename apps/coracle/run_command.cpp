@@ -27,6 +27,7 @@
 #include "apps/coracle/programs.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/insight/chrome_trace_file.hpp"
+#include "runtime/insight/summary_memory.hpp"
 #include "runtime/insight/trace_memory.hpp"
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
@@ -65,6 +66,8 @@ struct RunWords {
   std::string binding = "core";
   std::string trace;
   std::string trace_buffer = "16M";
+  bool summary = false;
+  std::string summary_files;
   bool verbose = false;
   StreamWords streams;
   ProgramWords program;  ///< The first, and all that follows.
@@ -297,6 +300,11 @@ void set_trace(const RunWords& words, JobOptions& options) {
   options.shape.trace_bytes = *bytes;
 }
 
+void set_summary(const RunWords& words, JobOptions& options) {
+  options.summary = words.summary_files;
+  if (words.summary || !options.summary.empty()) options.shape.summary_bytes = SummaryMemory::kBytes;
+}
+
 void set_binding(const std::string& word, JobOptions& options) {
   if (word == "core")
     options.binding = Binding::core;
@@ -353,6 +361,7 @@ JobOptions job_options(const CLI::App& run, const RunWords& words) {
   set_stall(words.stall, options);
   set_binding(words.binding, options);
   set_trace(words, options);
+  set_summary(words, options);
   options.verbose = words.verbose;
   options.notes = describe_transports(shape);
   set_programs(words, std::move(programs), options);
@@ -419,6 +428,11 @@ void add_options(CLI::App& run, RunWords& words) {
   run.add_option("--trace-buffer", words.trace_buffer,
                  "Memory of each rank for that; what does not fit is counted, and the rest of the trace is written")
       ->capture_default_str();
+  run.add_flag("--summary", words.summary,
+               "Say at the end where the ranks' time went, what they have sent, and who came late");
+  run.add_option("--summary-files", words.summary_files,
+                 "The same, and write all of it to NAME.json, and who sends to whom as a picture to NAME.svg")
+      ->type_name("NAME");
   add_options_of_streams(run, words.streams);
   run.add_flag("-v,--verbose", words.verbose, "Say what is started where");
 }
@@ -429,6 +443,10 @@ int run_job(JobOptions options) {
   if (alone && PmixClient::is_wanted() && !options.trace.empty())
     wrong(
         "--trace: a resource manager has started this launcher as one of several, and no one has the whole trace; "
+        "name the machines by --hosts instead");
+  if (alone && PmixClient::is_wanted() && options.shape.summary_bytes > 0)
+    wrong(
+        "--summary: a resource manager has started this launcher as one of several, and no one has the whole summary; "
         "name the machines by --hosts instead");
   if (alone && PmixClient::is_wanted()) return PmixLauncher(std::move(options)).run();
   const bool apart = options.shape.nodes > 1 && options.shape.placement != Placement::sim;

@@ -4,6 +4,7 @@
 
 #include <coracle_tool.h>
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <source_location>
@@ -47,6 +48,8 @@ class Events {
   /// The number of the next message to, or from, a rank.
   std::uint64_t number_of_sent(std::uint32_t peer) { return next(sent_, peer); }
   std::uint64_t number_of_arrived(std::uint32_t peer) { return next(arrived_, peer); }
+  /// As the function of program_place.hpp; it looks at each place once.
+  bool is_of_library(const std::source_location& where) noexcept;
   /// For pairs of events that nothing else tells from each other.
   std::uint64_t new_id() noexcept { return ++ids_; }
 
@@ -61,6 +64,11 @@ class Events {
     return ++numbers[peer];
   }
 
+  struct KnownPlace {
+    const coracle_place* place = nullptr;
+    bool is_of_library = false;
+  };
+
   const coracle_tool tool_;
   const Clock* const virtual_time_;
   const bool by_processor_;
@@ -68,6 +76,7 @@ class Events {
   std::uint64_t ids_ = 0;
   std::vector<std::uint64_t> sent_;
   std::vector<std::uint64_t> arrived_;
+  std::array<KnownPlace, 64> places_{};  // by hash
 };
 
 /// As events have it: null where it is not known.

@@ -126,13 +126,31 @@ bool Waiter::suspend(PromiseBase& coroutine, bool interruptible) noexcept {
   return true;
 }
 
+namespace {
+
+static_assert(static_cast<int>(WaitKind::inside) + 1 == CORACLE_WAIT_INSIDE);
+static_assert(static_cast<int>(WaitKind::receive) + 1 == CORACLE_WAIT_RECEIVE);
+static_assert(static_cast<int>(WaitKind::last) + 1 == CORACLE_WAIT_LOSS);
+
+/// Where the program awaits what the library has come to wait for: the innermost of its own places, or else `where`.
+[[gnu::cold]] const std::source_location& program_place(Events& events, const std::source_location& where,
+                                                        const PromiseBase& coroutine) noexcept {
+  if (!events.is_of_library(where)) return where;
+  for (const PromiseBase* at = &coroutine; at->parent() != nullptr; at = at->parent())
+    if (!events.is_of_library(at->awaited_at())) return at->awaited_at();
+  return where;
+}
+
+}  // namespace
+
 [[gnu::cold]] void Waiter::tell_of_begin(Events& events) const noexcept {
   coracle_event event = events.event(CORACLE_WAIT_BEGIN);
   event.task = coroutine_->task();
   event.id = reinterpret_cast<std::uint64_t>(this);
+  event.what = static_cast<std::uint16_t>(static_cast<int>(detail().kind) + 1);
   event.name = what_;
   if (peer_ >= 0) event.peer = static_cast<std::uint32_t>(peer_);
-  event.place = place_of(where_);
+  event.place = place_of(program_place(events, where_, *coroutine_));
   events.tell(event);
 }
 

@@ -25,8 +25,9 @@ struct RankTools::Facts : coracle_rank_facts {
 RankTools::RankTools(const JobRegion& region, std::uint32_t rank, EventLoop& loop) : loop_(loop) {
   const char* const path = std::getenv("CORACLE_TOOL");
   const std::span<std::byte> trace = region.trace(rank);
+  const std::span<std::byte> summary = region.summary(rank);
   const bool is_wanted = path != nullptr && path[0] != '\0';
-  if (!is_wanted && trace.empty()) return;
+  if (!is_wanted && trace.empty() && summary.empty()) return;
   const JobHeader& header = region.header();
   const bool is_virtual = header.shape.placement == Placement::sim;
   facts_ = std::make_unique<Facts>();
@@ -38,6 +39,10 @@ RankTools::RankTools(const JobRegion& region, std::uint32_t rank, EventLoop& loo
   if (!trace.empty()) {
     writer_ = std::make_unique<TraceWriter>(TraceMemory(trace));
     tools_.push_back(writer_->tool());
+  }
+  if (!summary.empty()) {
+    summary_ = std::make_unique<SummaryWriter>(SummaryMemory(summary));
+    tools_.push_back(summary_->tool());
   }
   if (is_wanted) load(path);
   coracle_tool all{};

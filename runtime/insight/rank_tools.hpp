@@ -1,4 +1,4 @@
-// RankTools: the tools of one rank: that of CORACLE_TOOL, and the writer of its trace.
+// RankTools: the tools of one rank: that of CORACLE_TOOL, and the writers of its trace and summary.
 #pragma once
 
 #include <coracle_tool.h>
@@ -11,6 +11,7 @@
 #include "runtime/core/event_loop.hpp"
 #include "runtime/core/events.hpp"
 #include "runtime/core/std_parts.hpp"
+#include "runtime/insight/summary_writer.hpp"
 #include "runtime/insight/trace_writer.hpp"
 #include "runtime/job/job.hpp"
 
@@ -35,6 +36,7 @@ class RankTools {
   EventLoop& loop_;
   std::unique_ptr<Facts> facts_;
   std::unique_ptr<TraceWriter> writer_;
+  std::unique_ptr<SummaryWriter> summary_;
   std::vector<coracle_tool> tools_;
   std::unique_ptr<Events> events_;
 };

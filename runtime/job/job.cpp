@@ -52,6 +52,7 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   shape.segment_bytes = round_up(shape.segment_bytes, kPage);
   shape.inbox_bytes = round_up(shape.inbox_bytes, kPage);
   shape.trace_bytes = round_up(shape.trace_bytes, kPage);
+  shape.summary_bytes = round_up(shape.summary_bytes, kPage);
   header.shape = shape;
   header.device_owner_offset = round_up(sizeof(JobHeader), 64);
   header.first_ranks_offset = round_up(header.device_owner_offset + sizeof(DeviceOwnerRecord), 64);
@@ -69,6 +70,8 @@ JobHeader layout(JobShape shape, const NodePart& part) {
   }
   header.traces_offset = end;
   end += header.ranks * shape.trace_bytes;
+  header.summaries_offset = end;
+  end += header.ranks * shape.summary_bytes;
   header.segments_offset = round_up(end, kHugePage);
   header.region_bytes = header.segments_offset + header.ranks * shape.segment_bytes;
   header.ticks_of_processor = processor_counts();

@@ -4,7 +4,8 @@
 // may be passed between them. (`sim` has all nodes in one region.)
 //
 //     [JobHeader][DeviceOwnerRecord][first rank x nodes + 1][NodeRecord x nodes][port x size]
-//     [RankBlock x local][inbox x local][node area x local][bounce x local][trace x local][segment x local]
+//     [RankBlock x local][inbox x local][node area x local][bounce x local][trace x local][summary x local]
+//     [segment x local]
 #pragma once
 
 #include <array>
@@ -98,6 +99,7 @@ struct JobShape {
   std::array<char, 256> faults{};            ///< `sim`: path of a fault plan, "random", or "".
   std::array<char, 1024> choices{};          ///< How collectives go, in words of the layer that has them; or "".
   std::uint64_t trace_bytes = 0;             ///< Per rank, for its events; 0: no trace is wanted.
+  std::uint64_t summary_bytes = 0;           ///< Per rank, for its sums; 0: no summary is wanted.
   MessageOptions messages;
   IdlePolicy idle;
   NetworkOptions network;
@@ -176,6 +178,7 @@ struct JobHeader {
   std::uint64_t node_area_bytes = 0;  ///< Of each rank's part in the world's node area (node_area.hpp).
   std::uint64_t bounce_offset = 0;    ///< Where ranks are processes of their own; else 0.
   std::uint64_t traces_offset = 0;
+  std::uint64_t summaries_offset = 0;
   std::uint64_t segments_offset = 0;
   bool ticks_of_processor = false;  ///< See read_ticks(); the same moment in ticks and nanoseconds:
   std::uint64_t start_ticks = 0;
@@ -234,6 +237,10 @@ class JobRegion {
   /// For the rank's events (TraceMemory); empty where no trace is wanted.
   std::span<std::byte> trace(std::uint32_t rank) const noexcept {
     return {base_ + header().traces_offset + local_index(rank) * shape().trace_bytes, shape().trace_bytes};
+  }
+  /// For the rank's sums (SummaryMemory); empty where no summary is wanted.
+  std::span<std::byte> summary(std::uint32_t rank) const noexcept {
+    return {base_ + header().summaries_offset + local_index(rank) * shape().summary_bytes, shape().summary_bytes};
   }
   std::byte* segment(std::uint32_t rank) const noexcept {
     return base_ + header().segments_offset + local_index(rank) * shape().segment_bytes;

@@ -123,6 +123,7 @@ void fields(Visitor& visit, JobShape& shape) {
   visit(shape.seed);
   visit(shape.choices);
   visit(shape.trace_bytes);
+  visit(shape.summary_bytes);
   visit(shape.messages.scheme, RendezvousScheme::cma, "way of messages");
   visit(shape.messages.eager_bytes);
   visit(shape.messages.unexpected_bytes);

@@ -45,6 +45,7 @@ enum class ControlFrameType : std::uint8_t {
   credit,      ///< std::uint32_t: bytes of input that have been passed on.
   time,        ///< ClockAnswer, with that number.
   trace,       ///< TracePart: all of them come before `ended`.
+  summary,     ///< A RankSummary (bytes_of): all of them come before `ended`.
   ended,       ///< NodeEnd: all ranks have.
   states,      ///< The answer to `look` and `locate`: insight::RankState of each rank.
   last = states,

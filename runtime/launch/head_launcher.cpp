@@ -35,6 +35,7 @@ constexpr auto kReportPatience = 7s;     // for a node's ranks to report
 HeadLauncher::HeadLauncher(JobOptions options)
     : options_(std::move(options)),
       trace_(options_.trace, options_.open_trace),
+      summary_(options_),
       verdict_([](const JobFailure& failure) {
         if (!failure.text.empty()) say("{}", failure.text);
       }),
@@ -79,11 +80,11 @@ Task<int> HeadLauncher::serve(Scope& services) {
     for (NodePeer& peer : peers_)
       if (!peer.card) fail(&peer, peer.failure(fmt::format("has not answered within {} s", kStartPatience / 1s)));
   }
-  if (!ending_ && trace_.is_wanted()) co_await ask_times(NodeClock::When::beginning);
+  if (!ending_ && wants_times()) co_await ask_times(NodeClock::When::beginning);
   if (!ending_) start_ranks();
   const auto done = [this] { return std::ranges::all_of(peers_, &NodePeer::done) && (ending_ || !timed_out_); };
   if (started_) co_await changed_.wait(done);
-  if (started_ && trace_.is_wanted()) co_await write_trace();
+  if (started_ && wants_times()) co_await write_what_was_told();
   say_how_it_ended();
   co_await let_go();
   co_return verdict_.exit_status();
@@ -257,6 +258,8 @@ void HeadLauncher::obey(NodePeer& peer, const ControlFrame& frame) {
       return;
     case ControlFrameType::trace:
       return take_trace(peer, frame);
+    case ControlFrameType::summary:
+      return take_summary(peer, frame);
     case ControlFrameType::ended:
       peer.end = decode<NodeEnd>(frame.payload);
       other_failures_ += peer.end->failures;
@@ -294,8 +297,39 @@ void HeadLauncher::take_trace(NodePeer& peer, const ControlFrame& frame) {
                   options_.shape.trace_bytes);
 }
 
-Task<> HeadLauncher::write_trace() {
+void HeadLauncher::take_summary(NodePeer& peer, const ControlFrame& frame) {
+  RankSummary summary = summary_of(frame.payload, options_.shape.size);
+  if (!summary_.is_wanted() || node_of(options_, summary.rank) != peer.node) return;
+  summary.node = peer.node;
+  const auto is_later = [&](const RankSummary& other) { return other.rank >= summary.rank; };
+  const auto place = std::ranges::find_if(peer.summaries, is_later);
+  if (place != peer.summaries.end() && place->rank == summary.rank) return;
+  peer.summaries.insert(place, std::move(summary));
+}
+
+Task<> HeadLauncher::write_what_was_told() {
   co_await ask_times(NodeClock::When::end);
+  if (summary_.is_wanted()) write_summary();
+  if (trace_.is_wanted()) write_trace();
+}
+
+void HeadLauncher::write_summary() {
+  JobSummaries all;
+  all.size = options_.shape.size;
+  all.nodes = options_.shape.nodes;
+  for (NodePeer& peer : peers_) {
+    if (peer.lost) say("{}: its part of the summary is missing, since its launcher went", peer.name());
+    const NodeClock& clock = peer.traces.clock();
+    all.uncertainty_ns += clock.uncertainty_ns().value_or(0);
+    for (RankSummary& rank : peer.summaries) {
+      set_clock(rank, clock);
+      all.ranks.push_back(std::move(rank));
+    }
+  }
+  summary_.write(all);
+}
+
+void HeadLauncher::write_trace() {
   JobTrace trace;
   for (NodePeer& peer : peers_) {
     for (RankEvents& rank : peer.traces.take(peer.node)) trace.ranks.push_back(std::move(rank));

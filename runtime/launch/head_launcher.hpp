@@ -15,6 +15,7 @@
 #include "runtime/launch/node_states.hpp"
 #include "runtime/launch/stall_watch.hpp"
 #include "runtime/launch/standard_files.hpp"
+#include "runtime/launch/summary_files.hpp"
 #include "runtime/launch/trace_file.hpp"
 
 namespace coracle::internals {
@@ -43,8 +44,12 @@ class HeadLauncher {
   Task<> tell_verdict();
   Task<> ask_times(NodeClock::When when);
   Task<> ask_time(NodePeer& peer, NodeClock::When when);
-  Task<> write_trace();
+  void write_trace();
+  void write_summary();
+  bool wants_times() const noexcept { return trace_.is_wanted() || summary_.is_wanted(); }
+  Task<> write_what_was_told();
   void take_trace(NodePeer& peer, const ControlFrame& frame);
+  void take_summary(NodePeer& peer, const ControlFrame& frame);
   Task<> end_in_time();
   Task<> let_go();
   Task<> all_reaped_within(std::chrono::seconds patience);
@@ -66,6 +71,7 @@ class HeadLauncher {
   std::vector<NodePeer> peers_;
   StandardFiles standard_;
   TraceFile trace_;
+  SummaryFiles summary_;
   std::uint32_t times_asked_ = 0;
   Verdict verdict_;
   const NodePeer* culprit_ = nullptr;  ///< Whose failure the verdict is.

@@ -54,6 +54,7 @@ struct JobOptions {
   Binding binding = Binding::core;
   std::optional<std::chrono::nanoseconds> timeout;  ///< For the whole job.
   std::optional<std::chrono::nanoseconds> stall;    ///< Ranks that have waited for so long are explained (StallWatch).
+  std::string summary;                              ///< Files for the job's summary, without .json and .svg; "": none.
   std::string trace;                                ///< File for the job's trace; "": none.
   OpenTrace open_trace = nullptr;                   ///< Makes it; set where `trace` is.
   bool verbose = false;

@@ -30,6 +30,7 @@ void check(const JobOptions& options) {
 Launcher::Launcher(JobOptions options) : options_(std::move(options)) {
   check(options_);
   trace_ = std::make_unique<TraceFile>(options_.trace, options_.open_trace);
+  summary_ = std::make_unique<SummaryFiles>(options_);
   ranks_ = std::make_unique<LocalRanks>(options_);
 }
 
@@ -68,6 +69,7 @@ int Launcher::run() {
   ranks_->finish_output();
   standard.finish();
   if (trace_->is_wanted()) trace_->write(read_traces(ranks_->region()));
+  if (summary_->is_wanted()) summary_->write(read_summaries(ranks_->region()));
   if (status == 0 && !supervisor.ranks().any_attached() && ranks_->one_process())
     say("{} does not use Coracle: with --place {} it ran once, as an ordinary program (--place process runs it {} "
         "times)",

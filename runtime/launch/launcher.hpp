@@ -9,6 +9,7 @@
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/local_ranks.hpp"
 #include "runtime/launch/standard_files.hpp"
+#include "runtime/launch/summary_files.hpp"
 #include "runtime/launch/trace_file.hpp"
 
 namespace coracle::internals {
@@ -35,6 +36,7 @@ class Launcher {
   Guardian guardian_;  // before anything is mapped
   JobOptions options_;
   std::unique_ptr<TraceFile> trace_;
+  std::unique_ptr<SummaryFiles> summary_;
   std::unique_ptr<LocalRanks> ranks_;
 };
 

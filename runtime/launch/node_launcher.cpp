@@ -17,6 +17,7 @@
 #include "runtime/launch/interfaces.hpp"
 #include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/say.hpp"
+#include "runtime/launch/summary_files.hpp"
 #include "runtime/launch/trace_file.hpp"
 #include "runtime/launch/trace_parts.hpp"
 
@@ -205,6 +206,7 @@ Task<> NodeLauncher::supervise(Scope& services) {
   share_->ranks().finish_output();
   if (output_) output_->forward();  // the last of it
   co_await send_traces();
+  co_await send_summaries();
   head_.send(ControlFrameType::ended,
              encode(NodeEnd{static_cast<std::uint32_t>(supervisor_->failures()), supervisor_->ranks().any_attached(),
                             supervisor_->crash_details()}));
@@ -274,16 +276,27 @@ void NodeLauncher::tell_time(const ControlFrame& question) {
 }
 
 Task<> NodeLauncher::send_traces() {
-  constexpr std::size_t kQueuedMax = 8 << 20;
   const JobTrace trace = read_traces(share_->ranks().region());
   for (const RankEvents& rank : trace.ranks) {
-    for (TracePart& part : parts_of(rank)) {
-      while (head_.backlog() >= kQueuedMax && !head_.ended())
-        co_await finishes_within(std::chrono::seconds(1), head_.room(kQueuedMax));
-      if (head_.ended()) co_return;
-      head_.send(ControlFrameType::trace, encode(std::move(part)));
-    }
+    for (TracePart& part : parts_of(rank))
+      if (!co_await send_in_turn(ControlFrameType::trace, encode(std::move(part)))) co_return;
   }
+}
+
+Task<> NodeLauncher::send_summaries() {
+  const JobSummaries summaries = read_summaries(share_->ranks().region());
+  for (const RankSummary& rank : summaries.ranks)
+    if (!co_await send_in_turn(ControlFrameType::summary, bytes_of(rank))) co_return;
+}
+
+/// When what was sent before has left room. False: the head is gone.
+Task<bool> NodeLauncher::send_in_turn(ControlFrameType type, std::vector<std::byte> payload) {
+  constexpr std::size_t kQueuedMax = 8 << 20;
+  while (head_.backlog() >= kQueuedMax && !head_.ended())
+    co_await finishes_within(std::chrono::seconds(1), head_.room(kQueuedMax));
+  if (head_.ended()) co_return false;
+  head_.send(type, payload);
+  co_return true;
 }
 
 Task<> NodeLauncher::report() {

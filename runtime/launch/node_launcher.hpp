@@ -51,6 +51,8 @@ class NodeLauncher {
   void obey(const ControlFrame& frame, Scope& services);
   void tell_time(const ControlFrame& question);
   Task<> send_traces();
+  Task<> send_summaries();
+  Task<bool> send_in_turn(ControlFrameType type, std::vector<std::byte> payload);
   Task<> report();
   Task<> tell_of_waits();
   Task<> tell_states(std::vector<std::uint32_t> located);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/insight/rank_summary.hpp"
 #include "runtime/insight/rank_waits.hpp"
 #include "runtime/job/process.hpp"
 #include "runtime/launch/control_stream.hpp"
@@ -29,6 +30,7 @@ struct NodePeer {
   bool lost = false;     ///< Its launcher went before its ranks had ended.
   bool refused = false;  ///< It can't take part: its launcher only waits to be let go.
   NodeTraces traces;
+  std::vector<RankSummary> summaries;                     ///< By rank, as they came.
   std::optional<ClockAnswer> time;                        ///< The latest ...
   std::uint64_t time_came_ns = 0;                         ///< ... and when it came, on this process's clock.
   bool reported = false;                                  ///< The answer to ControlFrameType::report has come.

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <string_view>
 
+#include "runtime/core/program_place.hpp"
 #include "runtime/core/scope.hpp"
 #include "runtime/core/signal_text.hpp"
 #include "runtime/job/diagnostics.hpp"
@@ -25,25 +26,6 @@ constexpr std::size_t kCallersMax = 8;
 constexpr std::size_t kMembersMax = 256;
 constexpr std::size_t kUnreceivedMax = 32;
 
-/// As the compiler names them, from the folder on in which it was started, or that of all sources.
-std::string_view without_way(std::string_view file) noexcept {
-  const std::size_t up = file.rfind("../");
-  return up == std::string_view::npos ? file : file.substr(up + 3);
-}
-
-/// Whether a place is one of the library's sources, or of its headers, wherever these are installed.
-bool is_of_library(const std::source_location& where) noexcept {
-  constexpr std::array<std::string_view, 5> kFolders{"runtime/", "collectives/", "transports/", "storage/",
-                                                     "interfaces/"};
-  const std::string_view file = where.file_name();
-  const bool is_header = file.ends_with(".hpp");
-  if (is_header && file.find("/coracle/") != std::string_view::npos) return true;
-  const std::string_view own = std::source_location::current().file_name();
-  const std::string_view way = own.substr(0, own.size() - without_way(own).size());
-  if (!is_header && !file.starts_with(way)) return false;
-  return std::ranges::any_of(kFolders, [&](std::string_view each) { return without_way(file).starts_with(each); });
-}
-
 std::string text_of(const std::source_location& where) {
   return fmt::format("{}:{}", file_name_of(where.file_name()), where.line());
 }
@@ -52,7 +34,7 @@ std::string text_of(const std::source_location& where) {
 std::vector<std::string> program_places(const Waiter& waiter) {
   std::vector<std::string> places;
   const auto note = [&places](const std::source_location& where) {
-    if (where.line() != 0 && !is_of_library(where) && places.size() < kCallersMax) places.push_back(text_of(where));
+    if (!is_of_library(where) && places.size() < kCallersMax) places.push_back(text_of(where));
   };
   note(waiter.where());
   for (const PromiseBase* at = waiter.coroutine(); at != nullptr && at->parent() != nullptr; at = at->parent())

@@ -2,6 +2,7 @@
 #include "tests/launch/control_frames_input.hpp"
 
 #include "runtime/core/error.hpp"
+#include "runtime/insight/rank_summary.hpp"
 #include "runtime/launch/control_frames.hpp"
 #include "runtime/launch/job_failure.hpp"
 #include "runtime/launch/trace_parts.hpp"
@@ -38,6 +39,17 @@ NodeInterfaces interfaces() {
   return result;
 }
 
+RankSummary summary() {
+  RankSummary result;
+  result.rank = 1;
+  result.facts.is_open = 1;
+  result.lines.resize(2);
+  result.peers.resize(1);
+  result.calls.resize(1);
+  result.entries.resize(3);
+  return result;
+}
+
 void decode_frame(const ControlFrame& frame) {
   switch (frame.type) {
     case ControlFrameType::describe:
@@ -70,6 +82,9 @@ void decode_frame(const ControlFrame& frame) {
       return;
     case ControlFrameType::trace:
       NodeTraces().add(decode<TracePart>(frame.payload), 0, 2, 1 << 20);
+      return;
+    case ControlFrameType::summary:
+      summary_of(frame.payload, 2);
       return;
     case ControlFrameType::hello:
     case ControlFrameType::clock:
@@ -104,6 +119,7 @@ std::vector<std::byte> control_stream_bytes() {
   add(ControlFrameType::clock, encode(std::uint32_t{3}));
   add(ControlFrameType::time, encode(ClockAnswer{3, 1'000'000}));
   add(ControlFrameType::trace, encode(TracePart{1, 5, {"solve"}, std::vector<std::byte>(2 * sizeof(StoredEvent))}));
+  add(ControlFrameType::summary, bytes_of(summary()));
   add(ControlFrameType::ended, encode(NodeEnd{2, true, "details"}));
   return bytes;
 }
