@@ -183,9 +183,9 @@ TEST_CASE("top: text is cut by characters, and gives a terminal no orders") {
 }
 
 TEST_CASE("top: times and sizes as people read them") {
-  CHECK(time_text(0) == "0.0 s");
-  CHECK(time_text(59'999) == "59.9 s");
-  CHECK(time_text(125'000) == "2:05");
+  CHECK(age_text(0) == "0.0 s");
+  CHECK(age_text(59'999) == "59.9 s");
+  CHECK(age_text(125'000) == "2:05");
   CHECK(memory_text(812 * 1024) == "812 KiB");
   CHECK(memory_text(1.5 * 1024 * 1024 * 1024) == "1.5 GiB");
   CHECK(memory_text(100.0 * 1024 * 1024) == "100 MiB");

@@ -99,7 +99,7 @@ std::string line_of(const TopRow& row, const JobPicture& picture) {
                   .memory = row.memory_bytes > 0 ? memory_text(row.memory_bytes) : "-",
                   .collectives = rate_text(row.collectives_s),
                   .sleeps = rate_text(row.sleeps_s),
-                  .time = has_time ? time_text(row.for_ms) : "-",
+                  .time = has_time ? age_text(row.for_ms) : "-",
                   .does = harmless(row.does)},
                  picture);
 }
@@ -109,7 +109,7 @@ std::string line_of(const TopRow& row, const JobPicture& picture) {
 std::vector<std::string> title_lines(pid_t job, const JobPicture& picture, std::span<const TopRow> rows) {
   return {fmt::format("job {}: {}, {} rank{} on {} node{}, {}, for {}", job, harmless(picture.program), picture.size,
                       picture.size == 1 ? "" : "s", picture.nodes, picture.nodes == 1 ? "" : "s",
-                      harmless(picture.placement), time_text(picture.age_ms)),
+                      harmless(picture.placement), age_text(picture.age_ms)),
           counts_text(rows) + processors_text(rows) + shared_memory_text(picture)};
 }
 
@@ -156,7 +156,7 @@ std::string_view cut(std::string_view text, std::size_t columns) noexcept {
   return text;
 }
 
-std::string time_text(std::uint64_t milliseconds) {
+std::string age_text(std::uint64_t milliseconds) {
   constexpr std::uint64_t kMinute = 60;
   constexpr std::uint64_t kHour = 60 * kMinute;
   const std::uint64_t seconds = milliseconds / 1000;

@@ -33,7 +33,7 @@ std::string harmless(std::string_view text);
 /// The first `columns` characters of UTF-8.
 std::string_view cut(std::string_view text, std::size_t columns) noexcept;
 /// "0.3 s", "2:05" (minutes), "1:02:05"
-std::string time_text(std::uint64_t milliseconds);
+std::string age_text(std::uint64_t milliseconds);
 /// "812 KiB", "1.5 GiB"
 std::string memory_text(double bytes);
 
