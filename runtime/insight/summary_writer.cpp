@@ -140,7 +140,6 @@ void SummaryWriter::write(const coracle_event& event) noexcept {
 }
 
 void SummaryWriter::begin_wait(const coracle_event& event) {
-  account_.can_not_run(event.task);
   if (waits_.size() >= kOpenMax && !waits_.contains(event.id)) return;
   OpenWait wait;
   wait.begin = account_.waiting();
@@ -157,17 +156,19 @@ void SummaryWriter::begin_wait(const coracle_event& event) {
     wait.group = WaitGroup::page;
   }
   wait.is_booked = place != nullptr || collective != nullptr || !spans_.empty();
+  // While only services run, the rank waits.
+  if (wait.is_booked) account_.can_not_run(event.task);
   if (wait.is_booked) wait.line = line_of(place, name, wait.group);
   waits_.insert_or_assign(event.id, wait);
 }
 
 void SummaryWriter::end_wait(const coracle_event& event) noexcept {
-  account_.can_run(event.task);
   const auto found = waits_.find(event.id);
   if (found == waits_.end()) return;
   const OpenWait wait = found->second;
   waits_.erase(found);
   if (!wait.is_booked) return;
+  account_.can_run(event.task);
   const std::uint64_t time = account_.book(wait.begin);
   add(facts_.groups[static_cast<std::size_t>(wait.group)], time);
   add(wait.line == kNone ? facts_.other_lines : memory_->lines[wait.line].waited, time);

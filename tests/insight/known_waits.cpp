@@ -16,7 +16,7 @@ namespace {
 
 Task<> late(Rank& self, int times) {
   for (int time = 0; time < times; ++time) {
-    if (self.id() == 1) co_await self.busy_for(20ms);
+    if (self.id() == 1) co_await self.busy_for(150ms);
     co_await self.world().barrier();
   }
 }
@@ -32,9 +32,11 @@ Task<> send(Rank& self, int count, std::size_t bytes) {
 Task<> receive(Rank& self) {
   int value = 0;
   if (self.id() == 1) {
-    co_await sleep_for(100ms);
+    co_await self.world().recv(std::span(&value, 1), 0, 8);
+    co_await sleep_for(300ms);
     co_await self.world().send(std::span(&value, 1), 0, 7);
   } else if (self.id() == 0) {
+    co_await self.world().send(std::span(&value, 1), 1, 8);
     co_await self.world().recv(std::span(&value, 1), 1, 7);  // the known line
   }
 }

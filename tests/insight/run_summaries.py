@@ -80,17 +80,23 @@ def worst_line(rank):
 
 
 def check_late(folder):
-    """Rank 1 comes last to ten barriers; between nodes also where nobody can say so, by their clocks, of some."""
+    """Rank 1 comes last to six barriers."""
     for nodes in (1, 2):
-        command, result, summary = summary_of(folder, 4, KNOWN, "late", 10, nodes=nodes)
+        command, result, summary = summary_of(folder, 4, KNOWN, "late", 6, nodes=nodes)
         late = summary["late"]
         of_barriers = [entry for entry in late["ranks"] if entry["collective"] == "barrier"]
-        expect(late["judged"] + late["undecided"] == 11 and late["unknown"] == 0, command, result, f"11 calls in {late}")
+        expect(late["judged"] + late["undecided"] == 7 and late["unknown"] == 0, command, result, f"7 calls in {late}")
         worst = max(of_barriers, key=lambda entry: entry["others_waited_ns"], default=None)
-        expect(worst is not None and worst["rank"] == 1 and worst["times"] >= 8, command, result, f"rank 1 in {late}")
-        expect(worst is not None and worst["others_waited_ns"] > 8 * 3 * 10_000_000, command, result, f"waiting in {late}")
+        # A busy machine may hold up another rank for longer now and then; the simulator does not.
+        times = 6 if PLACEMENT == "sim" else 4
+        expect(worst is not None and worst["rank"] == 1 and worst["times"] >= times, command, result, f"rank 1 in {late}")
+        exact = PLACEMENT != "sim" or abs(worst["others_waited_ns"] - 6 * 3 * 150_000_000) < 1_000_000
+        expect(exact, command, result, f"virtual time in {late}")
+        for rank in summary["ranks"] if PLACEMENT == "sim" else []:
+            computing = 900_000_000 if rank["rank"] == 1 else 0
+            expect(abs(rank["computing_ns"] - computing) < 1_000_000, command, result, f"{computing} ns computing in {rank}")
         (barriers,) = [entry for entry in summary["collectives"] if entry["name"] == "barrier"]
-        expect(barriers["calls"] == 40, command, result, "40 calls of barriers")
+        expect(barriers["calls"] == 24, command, result, "24 calls of barriers")
         for number in (0, 2, 3):
             line = worst_line(rank_of(summary, number))
             there = line is not None and line["file"] == "known_waits.cpp" and line["line"] == line_of("barrier();")
@@ -117,10 +123,10 @@ def check_receive(folder):
         command, result, summary = summary_of(folder, 3, KNOWN, "receive", nodes=nodes)
         line = worst_line(rank_of(summary, 0))
         there = line is not None and (line["file"], line["line"]) == ("known_waits.cpp", line_of("the known line"))
-        expect(there and line["kind"] == "receive" and line["ns"] > 50_000_000, command, result, f"the receive, not {line}")
-        line = worst_line(rank_of(summary, 1))
-        there = line is not None and (line["file"], line["line"]) == ("known_waits.cpp", line_of("sleep_for(100ms)"))
-        expect(there and line["kind"] == "timer" and line["ns"] > 50_000_000, command, result, f"the timer, not {line}")
+        expect(there and line["kind"] == "receive" and line["ns"] > 0, command, result, f"the receive, not {line}")
+        timers = [line for line in rank_of(summary, 1)["lines"] if line["kind"] == "timer"]
+        there = [(line["file"], line["line"], line["waits"]) for line in timers]
+        expect(there == [("known_waits.cpp", line_of("sleep_for(300ms)"), 1)], command, result, f"the timer, not {timers}")
 
 
 def check_computing(folder):
