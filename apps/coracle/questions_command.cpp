@@ -34,7 +34,7 @@ int list_jobs() {
 int explain_job(const std::string& word, bool json) {
   const pid_t job = job_of(word);
   const auto answer = ask_job(job, json ? "why json" : "why");
-  if (!answer) throw Error(Errc::bad_input, fmt::format("the launcher {} does not answer", job));
+  if (!answer) throw no_answer(job);
   std::fputs(answer->c_str(), stdout);
   return 0;
 }

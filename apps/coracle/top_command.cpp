@@ -66,7 +66,7 @@ int show_once(pid_t job, const TopOptions& options, const JobPicture& before) {
   if (answer)
     print_picture(job, options, before, picture_in(job, *answer));
   else if (is_here(jobs_here()))
-    throw Error(Errc::bad_input, fmt::format("the launcher {} does not answer", job));
+    throw no_answer(job);
   else
     fmt::print("{}", ended_text(job, before));
   return 0;

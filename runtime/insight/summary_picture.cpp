@@ -43,7 +43,7 @@ class Picture {
   std::string text() {
     const double side = cell_ * matrix_.width;
     const double width = std::max(kLeft + side + 170, 620.0);
-    const double height = std::max(kTop + side + 50, 340.0);
+    const double height = std::max(kTop + side + 50, 370.0);
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
         "{1:.0f}\" "
         "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",

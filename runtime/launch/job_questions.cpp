@@ -187,4 +187,9 @@ std::optional<std::string> ask_job(pid_t launcher, std::string_view question) {
   return inquiry.take();
 }
 
+Error no_answer(pid_t launcher) {
+  return {Errc::bad_input,
+          fmt::format("job {}: its launcher does not answer: it is about to end, or is stopped", launcher)};
+}
+
 }  // namespace coracle::internals

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/core/error.hpp"
 #include "runtime/core/file_descriptor.hpp"
 #include "runtime/core/io.hpp"
 #include "runtime/core/scope.hpp"
@@ -57,5 +58,7 @@ std::vector<pid_t> jobs_here();
 /// The answer of a job's launcher. Throws Error where there is no such job, or it is another user's. Nothing: it does
 /// not answer.
 std::optional<std::string> ask_job(pid_t launcher, std::string_view question);
+/// What is to be said of a launcher that does not answer.
+Error no_answer(pid_t launcher);
 
 }  // namespace coracle::internals

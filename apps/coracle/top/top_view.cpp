@@ -40,7 +40,7 @@ JobPicture picture_in(pid_t job, const std::string& answer) {
 
 JobPicture ask_picture(pid_t job) {
   const auto answer = ask_job(job, "top");
-  if (!answer) throw Error(Errc::bad_input, fmt::format("the launcher {} does not answer", job));
+  if (!answer) throw no_answer(job);
   return picture_in(job, *answer);
 }
 
