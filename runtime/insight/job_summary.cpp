@@ -45,6 +45,7 @@ std::vector<JobLine> lines_of(const JobSummaries& all) {
     }
   }
   std::vector<JobLine> sorted;
+  sorted.reserve(lines.size());
   for (const auto& [key, line] : lines) sorted.push_back(line);
   std::ranges::stable_sort(sorted, std::greater(), [](const JobLine& line) { return line.line.waited.time; });
   return sorted;
@@ -73,6 +74,7 @@ std::vector<CollectiveCalls> calls_of(const JobSummaries& all) {
     }
   }
   std::vector<CollectiveCalls> sorted;
+  sorted.reserve(calls.size());
   for (const auto& [name, call] : calls) sorted.push_back(call);
   std::ranges::stable_sort(sorted, std::greater(), &CollectiveCalls::time);
   return sorted;
