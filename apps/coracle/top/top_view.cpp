@@ -92,7 +92,7 @@ void TopView::wait() {
   if (ready[1].revents != 0) hear_signals();
   if (ready[0].revents != 0 && !end_) hear_user();
   if (inquiry_)
-    hear_job();
+    hear_job(*inquiry_);
   else if (SteadyClock::now() >= ask_at_)
     ask();
 }
@@ -107,10 +107,10 @@ void TopView::ask() {
   }
 }
 
-void TopView::hear_job() {
+void TopView::hear_job(JobInquiry& inquiry) {
   const bool is_late = SteadyClock::now() >= asked_at_ + kAnswerPatience;
-  if (!inquiry_->receive() && !is_late) return;
-  const std::optional<std::string> answer = is_late ? std::nullopt : inquiry_->take();
+  if (!inquiry.receive() && !is_late) return;
+  const std::optional<std::string> answer = is_late ? std::nullopt : inquiry.take();
   inquiry_.reset();
   is_silent_ = !answer;
   ask_at_ = is_silent_ ? SteadyClock::now() + kAskAgain : std::max(asked_at_ + options_.interval, SteadyClock::now());
@@ -129,7 +129,7 @@ void TopView::hear_user() {
     return;
   }
   typed_ += *typed;
-  while (const std::optional<KeyPress> press = next_key(typed_)) obey(*press);
+  for (auto press = next_key(typed_); press.has_value(); press = next_key(typed_)) obey(*press);
 }
 
 void TopView::obey(const KeyPress& press) {
@@ -184,7 +184,7 @@ void TopView::scroll_by(std::ptrdiff_t rows) {
 }
 
 void TopView::hear_signals() {
-  while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
+  for (auto signal = signals_.next(); signal.has_value(); signal = signals_.next()) on_signal(*signal);
 }
 
 void TopView::on_signal(int signal) {
@@ -217,6 +217,7 @@ void TopView::draw() {
   const std::vector<TopRow> shown = shown_rows();
   const TopText text = text_of(job_, now_, rows_, shown);
   std::vector<ScreenLine> lines;
+  lines.reserve(text.titles.size() + text.alarms.size());
   for (const std::string& line : text.titles) lines.push_back({line});
   for (const std::string& line : text.alarms) lines.push_back({line, Style::bold});
   if (const std::string line = silence(); !line.empty()) lines.push_back({line, Style::bold});

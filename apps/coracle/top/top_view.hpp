@@ -46,7 +46,7 @@ class TopView {
   void wait();
   int wait_ms() const;
   void ask();
-  void hear_job();
+  void hear_job(JobInquiry& inquiry);
   void hear_user();
   void hear_signals();
   void obey(const KeyPress& press);
