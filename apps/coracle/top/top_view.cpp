@@ -89,7 +89,7 @@ void TopView::wait() {
   std::array<pollfd, 3> ready{pollfd{screen_.fd(), POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
                               pollfd{inquiry_ ? inquiry_->fd() : -1, POLLIN, 0}};
   if (::poll(ready.data(), ready.size(), wait_ms()) < 0 && errno != EINTR) throw_errno(errno, "can't wait for keys");
-  if (ready[1].revents != 0) hear_signals();
+  while (ready[1].revents != 0 && hear_signal()) continue;
   if (ready[0].revents != 0 && !end_) hear_user();
   if (inquiry_)
     hear_job(*inquiry_);
@@ -129,7 +129,14 @@ void TopView::hear_user() {
     return;
   }
   typed_ += *typed;
-  for (auto press = next_key(typed_); press.has_value(); press = next_key(typed_)) obey(*press);
+  while (obey_next()) continue;
+}
+
+/// False: there is none.
+bool TopView::obey_next() {
+  const std::optional<KeyPress> press = next_key(typed_);
+  if (press) obey(*press);
+  return press.has_value();
 }
 
 void TopView::obey(const KeyPress& press) {
@@ -183,8 +190,11 @@ void TopView::scroll_by(std::ptrdiff_t rows) {
   first_row_ = static_cast<std::size_t>(std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first_row_) + rows, 0));
 }
 
-void TopView::hear_signals() {
-  for (auto signal = signals_.next(); signal.has_value(); signal = signals_.next()) on_signal(*signal);
+/// False: there is none.
+bool TopView::hear_signal() {
+  const std::optional<int> signal = signals_.next();
+  if (signal) on_signal(*signal);
+  return signal.has_value();
 }
 
 void TopView::on_signal(int signal) {

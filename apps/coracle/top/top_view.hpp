@@ -48,7 +48,8 @@ class TopView {
   void ask();
   void hear_job(JobInquiry& inquiry);
   void hear_user();
-  void hear_signals();
+  bool hear_signal();
+  bool obey_next();
   void obey(const KeyPress& press);
   void obey_letter(char letter);
   void scroll_by(std::ptrdiff_t rows);
