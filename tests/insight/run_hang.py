@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 coracle, program = sys.argv[1:]
-words = [coracle, "run", "-n", "4", "--place", "process", "--stall", "1s", "--timeout", "15s", program]
+words = [coracle, "run", "-n", "4", "--place", "process", "--stall", "1s", "--timeout", "8s", program]
 ended = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
 wanted = "deadlock: rank 0 waits for rank 1 waits for rank 2 waits for rank 3 waits for rank 0, all in send, tag 7\n"
 print(ended.stderr)
