@@ -1,45 +1,23 @@
-// Opening, writing and closing it.
+// Its file, and what is in it.
 #include "runtime/insight/chrome_trace_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <utility>
-
-#include "runtime/core/error.hpp"
 #include "runtime/insight/chrome_trace.hpp"
+#include "runtime/insight/output_file.hpp"
 
 namespace coracle::internals {
 namespace {
 
 class ChromeTraceFile final : public TraceOutput {
  public:
-  explicit ChromeTraceFile(std::string path)
-      : path_(std::move(path)), was_there_(::access(path_.c_str(), F_OK) == 0), file_(std::fopen(path_.c_str(), "we")) {
-    if (!file_) throw_errno(errno, fmt::format("can't write the trace to {} (--trace)", path_));
-  }
-  ~ChromeTraceFile() override {
-    if (file_ && !was_there_) ::unlink(path_.c_str());
-  }
-  ChromeTraceFile(const ChromeTraceFile&) = delete;
-  ChromeTraceFile& operator=(const ChromeTraceFile&) = delete;
+  explicit ChromeTraceFile(const std::string& path)
+      : file_(path, fmt::format("can't write the trace to {} (--trace)", path)) {}
 
-  std::string write(JobTrace trace) override {
-    const bool is_written = write_chrome_trace(trace, file_.get());
-    const bool is_closed = std::fclose(file_.release()) == 0;
-    return is_written && is_closed ? "" : std::strerror(errno);
-  }
+  std::string write(JobTrace trace) override { return file_.finish(write_chrome_trace(trace, file_.get())); }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
-  std::string path_;
-  bool was_there_;
-  std::unique_ptr<std::FILE, Close> file_;
+  OutputFile file_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -78,6 +79,12 @@ std::map<Nodes, std::int64_t> shortest_ways(const JobTrace& trace) {
 }
 
 }  // namespace
+
+std::uint64_t uncertainty_between(std::vector<std::uint64_t> nodes_ns) {
+  if (nodes_ns.size() < 2) return 0;
+  std::ranges::partial_sort(nodes_ns, nodes_ns.begin() + 2, std::greater());
+  return nodes_ns[0] + nodes_ns[1];
+}
 
 void align_by_messages(JobTrace& trace) {
   const std::map<Nodes, std::int64_t> ways = shortest_ways(trace);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "runtime/insight/trace_reader.hpp"
 
@@ -31,6 +32,10 @@ class NodeClock {
   Answer beginning_;
   Answer end_;
 };
+
+/// How far the clocks of two nodes may be apart, at most, of nodes whose clocks may differ from the head's by that
+/// much.
+std::uint64_t uncertainty_between(std::vector<std::uint64_t> nodes_ns);
 
 /// No message comes before it was sent: moves the times of whole nodes by the little that is needed for that, which the
 /// answers above can't know. Times are on one clock already.

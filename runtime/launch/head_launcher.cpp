@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
@@ -317,15 +318,18 @@ void HeadLauncher::write_summary() {
   JobSummaries all;
   all.size = options_.shape.size;
   all.nodes = options_.shape.nodes;
+  std::vector<std::uint64_t> uncertainties_ns;
+  uncertainties_ns.reserve(peers_.size());
   for (NodePeer& peer : peers_) {
     if (peer.lost) say("{}: its part of the summary is missing, since its launcher went", peer.name());
     const NodeClock& clock = peer.traces.clock();
-    all.uncertainty_ns += clock.uncertainty_ns().value_or(0);
+    uncertainties_ns.push_back(clock.uncertainty_ns().value_or(0));
     for (RankSummary& rank : peer.summaries) {
       set_clock(rank, clock);
       all.ranks.push_back(std::move(rank));
     }
   }
+  all.uncertainty_ns = uncertainty_between(std::move(uncertainties_ns));
   summary_.write(all);
 }
 

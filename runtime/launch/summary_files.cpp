@@ -2,48 +2,39 @@
 #include "runtime/launch/summary_files.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
+#include <string>
 #include <utility>
 
-#include "runtime/core/error.hpp"
 #include "runtime/insight/job_summary.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {
+namespace {
 
-SummaryFiles::Output::Output(std::string path)
-    : path_(std::move(path)), was_there_(::access(path_.c_str(), F_OK) == 0) {
-  file_.reset(std::fopen(path_.c_str(), "we"));
-  if (!file_) throw_errno(errno, fmt::format("can't write the summary to {} (--summary-files)", path_));
+std::unique_ptr<OutputFile> make_file(const std::string& path) {
+  return std::make_unique<OutputFile>(path, fmt::format("can't write the summary to {} (--summary-files)", path));
 }
 
-SummaryFiles::Output::~Output() {
-  if (file_ && !is_written_ && !was_there_) ::unlink(path_.c_str());
+void write_to(std::unique_ptr<OutputFile> file, const std::string& text) {
+  const std::string why = file->finish(std::fwrite(text.data(), 1, text.size(), file->get()) == text.size());
+  if (!why.empty()) say("the summary in {} is not whole: {}", file->path(), why);
 }
 
-void SummaryFiles::Output::write(const std::string& text) {
-  if (std::exchange(is_written_, true)) return;
-  bool is_fine = std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size();
-  is_fine = std::fclose(file_.release()) == 0 && is_fine;
-  if (!is_fine) say("the summary in {} is not whole: {}", path_, std::strerror(errno));
-}
+}  // namespace
 
 SummaryFiles::SummaryFiles(const JobOptions& options) : is_wanted_(options.shape.summary_bytes > 0) {
   if (options.summary.empty()) return;
-  json_ = std::make_unique<Output>(options.summary + ".json");
-  picture_ = std::make_unique<Output>(options.summary + ".svg");
+  json_ = make_file(options.summary + ".json");
+  picture_ = make_file(options.summary + ".svg");
 }
-
-SummaryFiles::~SummaryFiles() = default;
 
 void SummaryFiles::write(const JobSummaries& summaries) {
   const JobSummary job = add_up(summaries);
   write_to_user(screen_of(job));
-  if (json_) json_->write(json_of(job, summaries));
-  if (picture_) picture_->write(picture_of(job));
+  if (json_) write_to(std::move(json_), json_of(job, summaries));
+  if (picture_) write_to(std::move(picture_), picture_of(job));
 }
 
 JobSummaries read_summaries(const JobRegion& region) {

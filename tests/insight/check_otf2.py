@@ -4,12 +4,13 @@
 --cut: of a job that was ended, or where events were dropped); in each location what is entered last is left first, all is
 left, and time does not go back."""
 
-import argparse
 import collections
 import pathlib
 import re
 import subprocess
 import sys
+
+from check_trace import check_calls, check_presence, told, words_of
 
 DEFINITION = {
     "region": re.compile(r'REGION +(\d+) +Name: "(.*?)" <\d+>.* Role: (\w+),.* File: (.*), Begin: (\d+),'),
@@ -130,48 +131,26 @@ def check_messages(trace, is_cut):
 
 
 def check_collectives(trace, is_cut):
-    """All members of a team that are there call the same."""
     calls = collections.defaultdict(set)
     for event in trace.events:
         if event.kind == "ENTER" and trace.role(event) in COLLECTIVES:
             name = re.search(r'"(.*)"', event.text).group(1)
             calls[event.attributes["team"], event.attributes["number"]].add(name)
-    if not is_cut:
-        for call, names in calls.items():
-            if len(names) != 1:
-                trace.complain(f"collective {call} is {sorted(names)}")
-    return len(calls)
+    return check_calls(trace, calls, is_cut)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--ranks", type=int)
-    parser.add_argument("--has", action="append", default=[], metavar="ROLE", help="of a region that is entered")
-    parser.add_argument("--includes", type=int, help="a rank that has left events, whichever else has")
-    parser.add_argument("--cut", action="store_true")
-    arguments = parser.parse_args()
-    trace = Trace(arguments.folder)
+    arguments = words_of(__doc__, "folder")
+    trace = Trace(pathlib.Path(arguments.folder))
     is_cut = arguments.cut or any(trace.dropped.values())
     check_definitions(trace)
     check_rows(trace)
-    count = check_messages(trace, is_cut)
+    messages = check_messages(trace, is_cut)
     collectives = check_collectives(trace, is_cut)
     ranks = {trace.rank_of[event.location] for event in trace.events}
-    if arguments.ranks is not None and ranks != set(range(arguments.ranks)):
-        trace.complain(f"ranks {sorted(ranks)} are there, and not {arguments.ranks}")
-    if arguments.includes is not None and arguments.includes not in ranks:
-        trace.complain(f"ranks {sorted(ranks)} are there, and not {arguments.includes}")
     entered = [event for event in trace.events if event.kind == "ENTER"]
-    roles = {trace.role(event) for event in entered}
-    for role in arguments.has:
-        if role not in roles:
-            trace.complain(f"there is no {role}, only {sorted(roles)}")
-    for complaint in trace.complaints[:20]:
-        print(complaint)
-    print(f"{len(entered)} spans of {len(ranks)} ranks, {count} messages, {collectives} collectives, "
-          f"{sum(trace.dropped.values())} dropped; {len(trace.complaints)} complaints")
-    return 1 if trace.complaints else 0
+    check_presence(trace, arguments, ranks, {trace.role(event) for event in entered})
+    return told(trace, len(entered), ranks, messages, collectives, sum(trace.dropped.values()))
 
 
 if __name__ == "__main__":

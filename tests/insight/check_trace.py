@@ -99,11 +99,26 @@ def check_arrows(trace, expected):
 
 
 def check_collectives(trace, is_cut):
-    """All members of a team that are there call the same."""
     calls = collections.defaultdict(set)
     for span in trace.spans:
         if span["cat"] == "collective":
             calls[span["args"]["team"], span["args"]["number"]].add(span["name"])
+    return check_calls(trace, calls, is_cut)
+
+
+def words_of(description, place):
+    """The command line of a checker: `place` is what it calls the trace's file or folder."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(place)
+    parser.add_argument("--ranks", type=int)
+    parser.add_argument("--has", action="append", default=[], metavar="KIND", help="of a span")
+    parser.add_argument("--includes", type=int, help="a rank that is there, whichever else is")
+    parser.add_argument("--cut", action="store_true")
+    return parser.parse_args()
+
+
+def check_calls(trace, calls, is_cut):
+    """All members of a team that are there call the same: names by the number of the call."""
     if not is_cut:
         for call, names in calls.items():
             if len(names) != 1:
@@ -111,35 +126,37 @@ def check_collectives(trace, is_cut):
     return len(calls)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file")
-    parser.add_argument("--ranks", type=int)
-    parser.add_argument("--has", action="append", default=[], metavar="CATEGORY")
-    parser.add_argument("--includes", type=int, help="a rank that is there, whichever else is")
-    parser.add_argument("--cut", action="store_true")
-    arguments = parser.parse_args()
-    trace = Trace(arguments.file)
-    check_times(trace)
-    check_nesting(trace)
-    count = check_messages(trace, arguments.cut)
-    collectives = check_collectives(trace, arguments.cut)
-    ranks = {span["pid"] for span in trace.spans if span["cat"] == "rank"}
+def check_presence(trace, arguments, ranks, kinds):
     if arguments.ranks is not None and ranks != set(range(arguments.ranks)):
         trace.complain(f"ranks {sorted(ranks)} are there, and not {arguments.ranks}")
     if arguments.includes is not None and arguments.includes not in ranks:
         trace.complain(f"ranks {sorted(ranks)} are there, and not {arguments.includes}")
-    if not arguments.cut and any(span["args"].get("unfinished") for span in trace.spans if span["cat"] == "rank"):
-        trace.complain("a rank has not ended")
-    categories = {span["cat"] for span in trace.spans}
-    for category in arguments.has:
-        if category not in categories:
-            trace.complain(f"there is no {category}, only {sorted(categories)}")
+    for kind in arguments.has:
+        if kind not in kinds:
+            trace.complain(f"there is no {kind}, only {sorted(kinds)}")
+
+
+def told(trace, spans, ranks, messages, collectives, dropped):
+    """The exit status."""
     for complaint in trace.complaints[:20]:
         print(complaint)
-    print(f"{len(trace.spans)} spans of {len(ranks)} ranks, {count} messages, {collectives} collectives, "
-          f"{sum(trace.other['dropped'].values())} dropped; {len(trace.complaints)} complaints")
+    print(f"{spans} spans of {len(ranks)} ranks, {messages} messages, {collectives} collectives, {dropped} dropped; "
+          f"{len(trace.complaints)} complaints")
     return 1 if trace.complaints else 0
+
+
+def main():
+    arguments = words_of(__doc__, "file")
+    trace = Trace(arguments.file)
+    check_times(trace)
+    check_nesting(trace)
+    messages = check_messages(trace, arguments.cut)
+    collectives = check_collectives(trace, arguments.cut)
+    ranks = {span["pid"] for span in trace.spans if span["cat"] == "rank"}
+    check_presence(trace, arguments, ranks, {span["cat"] for span in trace.spans})
+    if not arguments.cut and any(span["args"].get("unfinished") for span in trace.spans if span["cat"] == "rank"):
+        trace.complain("a rank has not ended")
+    return told(trace, len(trace.spans), ranks, messages, collectives, sum(trace.other["dropped"].values()))
 
 
 if __name__ == "__main__":

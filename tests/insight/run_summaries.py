@@ -6,20 +6,17 @@
 FOLDER holds coracle and bfs, PROGRAMS the folders of misbehave and known_waits.
 """
 import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
 
-FOLDER, PROGRAMS, TOOL = (pathlib.Path(sys.argv[place]).resolve() for place in (1, 3, 4))
-PLACEMENT = sys.argv[2]
-MPI_PROGRAMS = [pathlib.Path(program).resolve() for program in sys.argv[5:]]
+import run_traces
+from run_traces import FOLDER, MPI_PROGRAMS, PLACEMENT, PROGRAMS, TOOL, command_of, expect, failures
+
 KNOWN = PROGRAMS / "insight" / "known_waits"
 SOURCE = (pathlib.Path(__file__).parent / "known_waits.cpp").read_text().splitlines()
-failures = []
 
 
 def line_of(text):
@@ -29,23 +26,10 @@ def line_of(text):
 
 
 def run(folder, ranks, program, *arguments, nodes=1, options=("--summary-files", "s"), **environment):
-    words = [FOLDER / "coracle", "run", "-n", ranks, "--nodes", nodes, "--place", PLACEMENT, *options, program, *arguments]
-    command = [str(word) for word in words]
+    command = command_of(ranks, program, *arguments, nodes=nodes, options=options)
     for name in ("s.json", "s.svg"):
         (folder / name).unlink(missing_ok=True)
-    # ThreadSanitizer would take a crash for itself, and end the program with another status.
-    sanitizer = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":handle_segv=0"}
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100, check=False,
-                            env={**os.environ, **sanitizer, **environment})
-    return command, result
-
-
-def expect(condition, command, result, wanted):
-    if condition:
-        return
-    failures.append(command)
-    print(f"{' '.join(command)}\n  wanted: {wanted}\n  status: {result.returncode}")
-    print(f"  stdout: {result.stdout[-3000:]}\n  stderr: {result.stderr[-5000:]}")
+    return command, run_traces.run(command, folder, **environment)
 
 
 def summary_of(folder, ranks, program, *arguments, nodes=1, status=0, **more):

@@ -194,6 +194,13 @@ TEST_CASE("trace lanes: in a lane spans lie side by side, or in another of the s
   }
 }
 
+TEST_CASE("node clock: the clocks of two nodes differ by as much as those of the two worst") {
+  CHECK(uncertainty_between({}) == 0);
+  CHECK(uncertainty_between({70}) == 0);
+  CHECK(uncertainty_between({5, 70}) == 75);
+  CHECK(uncertainty_between({5, 70, 1, 30}) == 100);
+}
+
 TEST_CASE("node clock: the quickest answer counts, and two far apart tell the drift") {
   NodeClock none;
   CHECK(none.on_head(123) == 123);
