@@ -60,6 +60,7 @@ struct RunWords {
   std::string segment = "1G";
   std::string timeout;
   std::string stall;
+  std::string stall_log;
   std::string seed;
   std::string network;
   std::string faults;
@@ -325,16 +326,18 @@ void set_shell(const RunWords& words, JobOptions& options) {
   if (options.shell.find_first_not_of(' ') == std::string::npos) wrong("--ssh: the command is empty");
 }
 
-void set_stall(const std::string& word, JobOptions& options) {
+void set_stall(const std::string& word, const std::string& log, JobOptions& options) {
   constexpr auto kLeast = std::chrono::milliseconds(100);
   const char* const variable = std::getenv("CORACLE_STALL");
   const bool by_variable = word.empty() && variable != nullptr && variable[0] != '\0';
   const std::string wanted = by_variable ? variable : word.empty() ? "30s" : word;
   if (wanted == "0") return;
-  options.stall = duration(by_variable ? "CORACLE_STALL" : "--stall", wanted);
-  if (*options.stall < kLeast)
+  const std::chrono::nanoseconds time = duration(by_variable ? "CORACLE_STALL" : "--stall", wanted);
+  if (time < kLeast)
     wrong(fmt::format("{} {}: must be at least 100ms, or 0 for never", by_variable ? "CORACLE_STALL" : "--stall",
                       wanted));
+  const char* const log_of_all = std::getenv("CORACLE_STALL_LOG");
+  options.stall = StallOptions{time, log.empty() && log_of_all != nullptr ? log_of_all : log};
 }
 
 std::uint64_t ranks_of(const std::vector<ProgramPart>& programs) {
@@ -358,7 +361,7 @@ JobOptions job_options(const CLI::App& run, const RunWords& words) {
   set_interface(words, options);
   set_shell(words, options);
   if (!words.timeout.empty()) options.timeout = duration("--timeout", words.timeout);
-  set_stall(words.stall, options);
+  set_stall(words.stall, words.stall_log, options);
   set_binding(words.binding, options);
   set_trace(words, options);
   set_summary(words, options);
@@ -405,6 +408,8 @@ void add_options(CLI::App& run, RunWords& words) {
   run.add_option("--stall", words.stall,
                  "Say why, when ranks have waited for so long and can't go on, or for one that computes; the job goes "
                  "on; 0: never (default: $CORACLE_STALL, or 30s)");
+  run.add_option("--stall-log", words.stall_log,
+                 "File to which that is appended, too: a JSON object a line (default: $CORACLE_STALL_LOG, or none)");
   run.add_option("--seed", words.seed, "sim: repeats a schedule (default: 1)");
   run.add_option("--network", words.network, "sim: file with the network's model");
   run.add_option("--faults", words.faults,

@@ -28,6 +28,12 @@ struct ProgramPart {
   std::string directory;                 ///< In which it is looked for and runs; "": the launcher's.
 };
 
+/// When ranks that stand still are explained.
+struct StallOptions {
+  std::chrono::nanoseconds time;  ///< Once they have waited for so long.
+  std::string log;                ///< File to which that is appended, too; "": none.
+};
+
 /// Which ranks read the launcher's standard input. Others read nothing.
 struct InputReaders {
   enum class Who : std::uint32_t {
@@ -53,7 +59,7 @@ struct JobOptions {
   InputReaders input;
   Binding binding = Binding::core;
   std::optional<std::chrono::nanoseconds> timeout;  ///< For the whole job.
-  std::optional<std::chrono::nanoseconds> stall;    ///< Ranks that have waited for so long are explained (StallWatch).
+  std::optional<StallOptions> stall;                ///< Ranks that stand still are explained (StallWatch).
   std::string summary;                              ///< Files for the job's summary, without .json and .svg; "": none.
   std::string trace;                                ///< File for the job's trace; "": none.
   OpenTrace open_trace = nullptr;                   ///< Makes it; set where `trace` is.

@@ -1,9 +1,18 @@
 // Looks at intervals, a few to a stall time.
 #include "runtime/launch/stall_watch.hpp"
 
+#include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "runtime/core/event.hpp"
@@ -38,6 +47,28 @@ std::uint64_t milliseconds(std::chrono::nanoseconds time) noexcept {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
+/// This process's words, with spaces between them.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string words{std::istreambuf_iterator<char>(file), {}};
+  if (!words.empty()) words.pop_back();
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return words;
+}
+
+/// A line in one write, since launchers of several jobs may share the file.
+void append_to_log(const std::string& path, const std::string& explanation) {
+  const nlohmann::json line = {{"time", fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)))},
+                               {"job", ::getpid()},
+                               {"command", command_line()},
+                               {"explanation", nlohmann::json::parse(explanation)}};
+  const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const bool is_written = file >= 0 && ::write(file, text.data(), text.size()) == std::ssize(text);
+  if (!is_written) say("can't write to the stall log {}: {}", path, std::generic_category().message(errno));
+  if (file >= 0) ::close(file);
+}
+
 }  // namespace
 
 Task<StallWatch::Explanation> StallWatch::look(std::uint64_t stall_ms) {
@@ -53,24 +84,25 @@ Task<StallWatch::Explanation> StallWatch::look(std::uint64_t stall_ms) {
   co_return found;
 }
 
-Task<> StallWatch::serve(std::chrono::nanoseconds stall) {
-  const auto interval = std::clamp<std::chrono::nanoseconds>(stall / kLooksPerStall, kLeastInterval, kMostInterval);
+Task<> StallWatch::serve(StallOptions stall) {
+  const auto interval =
+      std::clamp<std::chrono::nanoseconds>(stall.time / kLooksPerStall, kLeastInterval, kMostInterval);
   for (auto before = SteadyClock::now();; before = SteadyClock::now()) {
     co_await sleep_for(interval);
     // Where this launcher has not run meanwhile, perhaps nobody has.
     if (SteadyClock::now() - before > 3 * interval) source_.forget_times();
-    const Explanation found = co_await look(milliseconds(stall));
-    tell_new(found.verdicts, stall);
+    tell_new(co_await look(milliseconds(stall.time)), stall);
   }
 }
 
-void StallWatch::tell_new(const std::vector<insight::HangVerdict>& verdicts, std::chrono::nanoseconds stall) {
+void StallWatch::tell_new(const Explanation& found, const StallOptions& stall) {
   std::vector<insight::HangVerdict> news;
-  for (const insight::HangVerdict& verdict : verdicts)
+  for (const insight::HangVerdict& verdict : found.verdicts)
     if (told_.insert(verdict.key()).second) news.push_back(verdict);
   if (news.empty()) return;
-  say("ranks have stood still for {} (--stall); the job goes on:", text_of(stall));
+  say("ranks have stood still for {} (--stall); the job goes on:", text_of(stall.time));
   write_to_user(insight::text_of(news));
+  if (!stall.log.empty()) append_to_log(stall.log, insight::json_of(news, found.states));
 }
 
 Task<StallWatch::Explanation> StallWatch::explain() {

@@ -36,8 +36,8 @@ class StallWatch {
  public:
   explicit StallWatch(StateSource& source) noexcept : source_(source) {}
 
-  /// Tells each new situation once, when it has lasted for `stall`; until it is cancelled.
-  Task<> serve(std::chrono::nanoseconds stall);
+  /// Tells each new situation once, when it has lasted for the stall time; until it is cancelled.
+  Task<> serve(StallOptions stall);
 
   struct Explanation {
     std::vector<insight::RankState> states;
@@ -54,7 +54,7 @@ class StallWatch {
 
  private:
   Task<Explanation> look(std::uint64_t stall_ms);
-  void tell_new(const std::vector<insight::HangVerdict>& verdicts, std::chrono::nanoseconds stall);
+  void tell_new(const Explanation& found, const StallOptions& stall);
 
   StateSource& source_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

@@ -32,7 +32,7 @@ class Supervisor final : public HealthSource {
   struct Options {
     std::vector<std::string> programs;  ///< Paths, for the backtraces.
     std::optional<std::chrono::nanoseconds> timeout;
-    std::optional<std::chrono::nanoseconds> stall;
+    std::optional<StallOptions> stall;
     /// Called with the number of each process that has been reaped.
     std::function<void(pid_t)> reaped;
     /// For a node of several: called instead of saying what failed first, and again for what outweighs that. The words

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ std::string place_of(const std::string& mark) {
   for (int number = 1; std::getline(source, line); ++number)
     if (line.ends_with("// " + mark)) return "hangs.cpp:" + std::to_string(number);
   return "no line of hangs.cpp ends with " + mark;
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
 }
 
 /// The file of a paged segment, which is gone with this.
@@ -187,6 +195,28 @@ TEST_CASE("verdicts of jobs: another terminal asks which jobs there are, and why
   Command gone({"why", number});
   CHECK(gone.wait() == 1);
   CHECK(gone.errors().find("is no job of yours") != std::string::npos);
+}
+
+TEST_CASE("verdicts of jobs: what is told is appended to a log, a line of JSON each time") {
+  const Folder folder;
+  const std::string log = folder.file() + ".log";
+  for (int i = 1; i <= 2; ++i) {
+    Command job({"run", "-n", "2", "--place", "process", "--stall", "1s", test_program("hangs"), "receives"},
+                {"CORACLE_STALL_LOG=" + log});
+    REQUIRE(job.says("deadlock: rank 0"));
+    CHECK(soon([&] { return lines_of(log).size() == static_cast<std::size_t>(i); }));
+    job.signal(SIGTERM);
+    job.wait();
+    const nlohmann::json told = nlohmann::json::parse(lines_of(log).back());
+    CHECK(told["job"] == job.pid());
+    CHECK(told["command"].get<std::string>().ends_with("hangs receives"));
+    CHECK(told["explanation"]["verdicts"][0]["kind"] == "cycle");
+  }
+  Command nowhere({"run", "-n", "2", "--place", "process", "--stall", "1s", "--stall-log", folder.file() + "/no/log",
+                   test_program("hangs"), "receives"});
+  CHECK(nowhere.says("can't write to the stall log " + folder.file() + "/no/log: No such file"));
+  nowhere.signal(SIGTERM);
+  nowhere.wait();
 }
 
 TEST_CASE("verdicts of jobs: the time limit's report begins with it") {
