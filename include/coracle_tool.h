@@ -66,7 +66,11 @@ enum coracle_event_kind {
   CORACLE_DMA_END = 23,
   /* The rank has nothing to do, and its thread sleeps. */
   CORACLE_SLEEP_BEGIN = 24,
-  CORACLE_SLEEP_END = 25
+  CORACLE_SLEEP_END = 25,
+  /* The rank has closed a paged segment: how often it has used a page of it, once for each page that a get, a put or a
+     pin concerned [number], and how often that page was in its node's cache [id]. It has no end. Loads and stores of a
+     mapped segment are not among them, unless they fault. */
+  CORACLE_PAGE_USES = 26
 };
 
 enum coracle_verb {

@@ -118,6 +118,8 @@ JobSummary add_up(const JobSummaries& all) {
     add(job.other_lines, rank.facts.other_lines);
     add(job.pages, rank.facts.pages);
     add(job.page_bytes, rank.facts.page_bytes);
+    job.page_uses += rank.facts.page_uses;
+    job.page_hits += rank.facts.page_hits;
     job.other_calls += rank.facts.other_calls.calls;
     job.other_entries += rank.facts.other_entries;
   }

@@ -65,6 +65,8 @@ struct JobSummary {
   LateRanks late;
   std::array<std::uint64_t, 4> pages{};
   std::array<std::uint64_t, 4> page_bytes{};
+  std::uint64_t page_uses = 0;
+  std::uint64_t page_hits = 0;
 };
 
 JobSummary add_up(const JobSummaries& job);

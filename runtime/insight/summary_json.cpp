@@ -27,10 +27,17 @@ Json flows(const std::array<std::uint64_t, kTrafficKinds>& count,
   return all;
 }
 
-Json pages(const std::array<std::uint64_t, 4>& count, const std::array<std::uint64_t, 4>& bytes) {
-  return {{"from_peers", count[CORACLE_PAGE_FROM_PEER]}, {"from_peers_bytes", bytes[CORACLE_PAGE_FROM_PEER]},
-          {"from_files", count[CORACLE_PAGE_FROM_FILE]}, {"from_files_bytes", bytes[CORACLE_PAGE_FROM_FILE]},
-          {"fresh", count[CORACLE_PAGE_FRESH]},          {"failed", count[0]}};
+/// `of`: a job, or what a rank has left.
+template <class Facts>
+Json pages(const Facts& of) {
+  return {{"uses", of.page_uses},
+          {"hits", of.page_hits},
+          {"from_peers", of.pages[CORACLE_PAGE_FROM_PEER]},
+          {"from_peers_bytes", of.page_bytes[CORACLE_PAGE_FROM_PEER]},
+          {"from_files", of.pages[CORACLE_PAGE_FROM_FILE]},
+          {"from_files_bytes", of.page_bytes[CORACLE_PAGE_FROM_FILE]},
+          {"fresh", of.pages[CORACLE_PAGE_FRESH]},
+          {"failed", of.pages[0]}};
 }
 
 Json json(const WaitLine& line) {
@@ -64,7 +71,7 @@ Json json(const RankSummary& rank) {
           {"lines", lines},
           {"other_lines", json(rank.facts.other_lines)},
           {"collectives", calls},
-          {"pages", pages(rank.facts.pages, rank.facts.page_bytes)}};
+          {"pages", pages(rank.facts)}};
 }
 
 Json times(const JobSummary& job) {
@@ -141,7 +148,7 @@ std::string json_of(const JobSummary& job, const JobSummaries& all) {
                       {"collectives", calls},
                       {"other_collectives", job.other_calls},
                       {"late", late(job)},
-                      {"pages", pages(job.pages, job.page_bytes)},
+                      {"pages", pages(job)},
                       {"ranks", ranks}};
   // Names of spans are the program's, and were cut.
   return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

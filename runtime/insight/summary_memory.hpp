@@ -93,6 +93,8 @@ struct SummaryFacts {
   std::array<Waited, kWaitGroups> groups{};
   std::array<std::uint64_t, 4> pages{};       ///< By coracle_page_way; 0: that never came.
   std::array<std::uint64_t, 4> page_bytes{};  ///< The same.
+  std::uint64_t page_uses = 0;                ///< Of segments that it has closed,
+  std::uint64_t page_hits = 0;                ///< and of them those whose page was there.
   std::uint64_t lines = 0;                    ///< In use, of each table.
   std::uint64_t peers = 0;
   std::uint64_t calls = 0;

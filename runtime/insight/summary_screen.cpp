@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <tuple>
 
@@ -17,6 +18,11 @@ constexpr std::size_t kCallsShown = 5;
 
 const char* plural(std::uint64_t count) noexcept {
   return count == 1 ? "" : "s";
+}
+
+/// Rounded down: 100 is all of them.
+double percent(std::uint64_t part, std::uint64_t whole) noexcept {
+  return std::floor(static_cast<double>(part) * 1000 / static_cast<double>(whole)) / 10;
 }
 
 class Screen {
@@ -162,6 +168,8 @@ class Screen {
   }
 
   void pages() {
+    if (job_.page_uses > 0)
+      line("  pages that were there: {:.1f} % of {} uses", percent(job_.page_hits, job_.page_uses), job_.page_uses);
     std::uint64_t all = 0;
     for (const std::uint64_t count : job_.pages) all += count;
     if (all == 0) return;

@@ -131,6 +131,10 @@ void SummaryWriter::write(const coracle_event& event) noexcept {
       return begin_miss(event);
     case CORACLE_PAGE_MISS_END:
       return end_miss(event);
+    case CORACLE_PAGE_USES:
+      facts_.page_uses += event.number;
+      facts_.page_hits += event.id;
+      return;
     case CORACLE_RANK_END:
       facts_.has_ended = 1;
       return;

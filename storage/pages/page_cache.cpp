@@ -13,6 +13,7 @@
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/events.hpp"
 #include "runtime/rank/rank.hpp"
 #include "storage/pages/pinned_page.hpp"
 
@@ -25,6 +26,15 @@ PageCache::PageCache(Rank& rank, const Shape& shape, const Frames& frames, Cache
       controller_(rank, shape.controller, shape.segment, frames, own),
       read_ahead_(read_ahead_pages(shape.read_ahead_pages, frames.shape())),
       page_shift_(std::countr_zero(shape.page_bytes)) {}
+
+PageCache::~PageCache() {
+  Events* const events = rank_.loop().events();
+  if (events == nullptr || hits_ + absent_ == 0) return;
+  coracle_event event = events->event(CORACLE_PAGE_USES);
+  event.number = hits_ + absent_;
+  event.id = hits_;
+  events->tell(event);
+}
 
 void PageCache::check_range(std::uint64_t offset, std::uint64_t bytes, const char* what) const {
   if (offset <= shape_.bytes && bytes <= shape_.bytes - offset) return;
@@ -147,6 +157,7 @@ void PageCache::release(std::uint32_t frame, bool writing) noexcept {
 
 /// Without fetching it.
 Task<> PageCache::write_whole(std::uint64_t page, const std::byte* source) {
+  ++absent_;
   const std::uint32_t frame = co_await controller_.obtain(page, true, source);
   release(frame, true);
 }
@@ -156,6 +167,10 @@ std::uint32_t PageCache::try_pin(std::uint64_t page, bool writing) {
     throw Error(Errc::out_of_segment, fmt::format("pin on rank {}: the paged segment has no page {}, only {}",
                                                   rank_.id(), page, frames_.shape().pages));
   if (!writing) read_ahead(page, page);
+  return try_pin_alone(page, writing);
+}
+
+std::uint32_t PageCache::try_pin_alone(std::uint64_t page, bool writing) noexcept {
   const std::uint32_t frame = frames_.try_pin(page, writing);
   if (frame != Frames::kNone) ++hits_;
   return frame;

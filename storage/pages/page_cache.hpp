@@ -65,13 +65,15 @@ class PageCache {
   };
   /// `own`: the controller, when that is this rank; else null. It must outlive this.
   PageCache(Rank& rank, const Shape& shape, const Frames& frames, CacheController* own);
-  ~PageCache() = default;
+  /// Tells tools how often its pages were used.
+  ~PageCache();
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;
 
   const Shape& shape() const noexcept { return shape_; }
   Rank& rank() const noexcept { return rank_; }
   const Frames& frames() const noexcept { return frames_; }
+  /// Uses of pages that were here.
   std::uint64_t hits() const noexcept { return hits_; }
 
   /// Copies from the beginning of the range as much as lies in cached pages; gives the bytes done. 0 for a range
@@ -82,8 +84,13 @@ class PageCache {
   /// The frame of a page that is cached, pinned, to be released; Frames::kNone where it is not. Throws Error
   /// (out_of_segment).
   std::uint32_t try_pin(std::uint64_t page, bool writing);
-  /// A frame with the page, pinned; release() it.
-  Task<std::uint32_t> acquire(std::uint64_t page, bool writing) { return controller_.obtain(page, writing); }
+  /// The same, of a page of the segment, without reading ahead.
+  std::uint32_t try_pin_alone(std::uint64_t page, bool writing) noexcept;
+  /// A frame with the page, which is not here, pinned; release() it.
+  Task<std::uint32_t> acquire(std::uint64_t page, bool writing) {
+    ++absent_;
+    return controller_.obtain(page, writing);
+  }
   void release(std::uint32_t frame, bool writing) noexcept;
   /// Nobody writes to a pinned frame before the caller suspends: only this thread could allow it.
   bool frozen(std::uint32_t frame) const noexcept { return controller_.is_here() && !frames_.head(frame).may_change(); }
@@ -109,6 +116,7 @@ class PageCache {
   ControllerLink controller_;
   ReadAhead read_ahead_;
   std::uint64_t hits_ = 0;
+  std::uint64_t absent_ = 0;  // uses of pages that were not here
   int page_shift_;
 };
 

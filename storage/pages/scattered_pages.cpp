@@ -42,7 +42,9 @@ Task<> copy_piece(const ScatteredPages& what, Piece piece) {
     const std::uint64_t part = std::min({group.block_bytes, page_bytes - in_page, piece.end - position});
     if (!held || held_page != page) {
       held.reset();
-      held.emplace(what.cache, co_await what.cache.acquire(page, what.writing), what.writing);
+      std::uint32_t frame = what.cache.try_pin_alone(page, what.writing);
+      if (frame == Frames::kNone) frame = co_await what.cache.acquire(page, what.writing);
+      held.emplace(what.cache, frame, what.writing);
       held_page = page;
     }
     move_bytes(what, position, *held, in_page, part);

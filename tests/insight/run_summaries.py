@@ -125,7 +125,10 @@ def check_pages(folder):
                                           "--memory", "1M")
     pages = summary["pages"]
     expect(pages["from_peers"] + pages["from_files"] + pages["fresh"] > 0, command, result, f"pages, not {pages}")
+    expect(0 < pages["hits"] < pages["uses"], command, result, f"hits and uses, not {pages}")
     expect("pages that were not there: " in result.stderr, command, result, "pages on the screen")
+    rate = int(1000 * pages["hits"] / pages["uses"]) / 10
+    expect(f"pages that were there: {rate:.1f} % of {pages['uses']} uses" in result.stderr, command, result, "their rate")
 
 
 def check_mpi(folder):
