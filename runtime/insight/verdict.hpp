@@ -55,4 +55,12 @@ std::string summary_of(std::span<const RankState> states);
 /// For machines: {"verdicts": [...], "ranks": [...]}; one line.
 std::string json_of(std::span<const HangVerdict> verdicts, std::span<const RankState> states);
 
+struct LoggedJob {
+  std::string time;
+  int job = 0;  ///< Its number for `coracle why`.
+  std::string command;
+};
+/// A line of a stall log, with its end: an object with these, and that of json_of() as `explanation`.
+std::string log_line(const LoggedJob& job, std::span<const HangVerdict> verdicts, std::span<const RankState> states);
+
 }  // namespace coracle::internals::insight

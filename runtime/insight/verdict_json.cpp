@@ -85,9 +85,7 @@ nlohmann::json to_json(const RankState& state) {
   return json;
 }
 
-}  // namespace
-
-std::string json_of(std::span<const HangVerdict> verdicts, std::span<const RankState> states) {
+nlohmann::json to_json(std::span<const HangVerdict> verdicts, std::span<const RankState> states) {
   nlohmann::json json = {{"verdicts", nlohmann::json::array()}, {"ranks", nlohmann::json::array()}};
   for (const HangVerdict& verdict : verdicts)
     json["verdicts"].push_back({{"kind", name_of(verdict.kind)},
@@ -98,8 +96,26 @@ std::string json_of(std::span<const HangVerdict> verdicts, std::span<const RankS
                                 {"sentence", verdict.sentence},
                                 {"details", verdict.details}});
   for (const RankState& state : states) json["ranks"].push_back(to_json(state));
-  // What a program calls its files need not be UTF-8.
+  return json;
+}
+
+/// What a program calls its files need not be UTF-8.
+std::string text_of(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string json_of(std::span<const HangVerdict> verdicts, std::span<const RankState> states) {
+  return text_of(to_json(verdicts, states));
+}
+
+std::string log_line(const LoggedJob& job, std::span<const HangVerdict> verdicts, std::span<const RankState> states) {
+  return text_of({{"time", job.time},
+                  {"job", job.job},
+                  {"command", job.command},
+                  {"explanation", to_json(verdicts, states)}}) +
+         "\n";
 }
 
 }  // namespace coracle::internals::insight

@@ -11,7 +11,6 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -56,15 +55,10 @@ std::string command_line() {
   return words;
 }
 
-/// A line in one write, since launchers of several jobs may share the file.
-void append_to_log(const std::string& path, const std::string& explanation) {
-  const nlohmann::json line = {{"time", fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)))},
-                               {"job", ::getpid()},
-                               {"command", command_line()},
-                               {"explanation", nlohmann::json::parse(explanation)}};
-  const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+/// In one write, since launchers of several jobs may share the file.
+void append_to_log(const std::string& path, const std::string& line) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  const bool is_written = file >= 0 && ::write(file, text.data(), text.size()) == std::ssize(text);
+  const bool is_written = file >= 0 && ::write(file, line.data(), line.size()) == std::ssize(line);
   if (!is_written) say("can't write to the stall log {}: {}", path, std::generic_category().message(errno));
   if (file >= 0) ::close(file);
 }
@@ -102,7 +96,9 @@ void StallWatch::tell_new(const Explanation& found, const StallOptions& stall) {
   if (news.empty()) return;
   say("ranks have stood still for {} (--stall); the job goes on:", text_of(stall.time));
   write_to_user(insight::text_of(news));
-  if (!stall.log.empty()) append_to_log(stall.log, insight::json_of(news, found.states));
+  if (stall.log.empty()) return;
+  const std::string now = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
+  append_to_log(stall.log, insight::log_line({now, ::getpid(), command_line()}, news, found.states));
 }
 
 Task<StallWatch::Explanation> StallWatch::explain() {
