@@ -1,4 +1,6 @@
 // reduce_scatter and scan among a group.
+#include <algorithm>
+
 #include "collectives/between/between.hpp"
 #include "collectives/choice/lanes.hpp"
 #include "collectives/data/scratch.hpp"
@@ -37,32 +39,62 @@ Task<> combine_blocks(Group group, std::span<const std::byte> values, std::span<
   if (any_behind) reduction.combine(sum.data(), behind.data(), sum.data(), bytes);
 }
 
-/// A lane of a scan: recursive doubling over distances (Hillis and Steele, "Data parallel algorithms", CACM 1986).
-/// Before the step of distance d, `range` is the combination of the d positions up to this one (fewer at the
-/// beginning), and `before` that of the same without this position itself.
-Task<> scan_part(Group group, std::span<const std::byte> values, std::span<std::byte> before,
-                 const Reduction& reduction) {
+/// A piece of a lane of a scan: recursive doubling over distances (Hillis and Steele, "Data parallel algorithms", CACM
+/// 1986). Before the step of distance d, `range` is the combination of the d positions up to this one (fewer at the
+/// beginning), and `before` that of the same without this position itself. `first_step`: of this piece.
+struct ScanPiece {
+  std::span<const std::byte> values;
+  std::span<std::byte> before;
+  std::span<std::byte> sum;  ///< Room for `range`.
+  std::span<std::byte> received;
+  std::uint32_t first_step;
+};
+
+Task<> scan_piece(Group group, ScanPiece piece, const Reduction& reduction) {
   const std::uint32_t size = group.size();
   const std::uint32_t me = group.position();
-  const Scratch range(values.size());
-  const Scratch received(values.size());
-  copy_bytes(values, range.span());
-  std::uint32_t step = 0;
+  const std::size_t bytes = piece.values.size();
+  std::span<const std::byte> range = piece.values;
+  std::uint32_t step = piece.first_step;
   for (std::uint32_t distance = 1; distance < size; distance *= 2, ++step) {
     const bool sends = me + distance < size;
     const bool receives = me >= distance;
+    const std::span<std::byte> into = distance == 1 ? piece.before : piece.received;
     if (sends && receives)
-      co_await exchange(group, step, me + distance, range.span(), me - distance, received.span());
+      co_await exchange(group, step, me + distance, range, me - distance, into);
     else if (sends)
-      co_await group.send(me + distance, step, range.span());
+      co_await group.send(me + distance, step, range);
     else if (receives)
-      co_await group.receive(me - distance, step, received.span());
+      co_await group.receive(me - distance, step, into);
     if (!receives) continue;
-    if (distance == 1)
-      copy_bytes(received.span(), before);
-    else
-      reduction.combine(received.data(), before.data(), before.data(), before.size());
-    reduction.combine(received.data(), range.data(), range.data(), values.size());
+    if (me + 2 * distance < size) {
+      reduction.combine(into.data(), range.data(), piece.sum.data(), bytes);
+      range = piece.sum;
+    }
+    if (distance > 1) reduction.combine(into.data(), piece.before.data(), piece.before.data(), bytes);
+  }
+}
+
+/// A lane of a scan, in pieces, so that what is needed beside the result stays in caches.
+Task<> scan_lane(Group group, std::span<const std::byte> values, std::span<std::byte> before,
+                 const Reduction& reduction) {
+  constexpr std::size_t kPieceBytes = 256 * 1024;
+  constexpr std::size_t kPiecesMax = 1024;
+  constexpr std::uint32_t kStepsOfPiece = 32;  // as many as there are powers of two below the group's size
+  static_assert(kPiecesMax * kStepsOfPiece < Group::kSteps);
+  const std::size_t elements = values.size() / reduction.element_bytes;
+  const std::size_t usual = std::max<std::size_t>(kPieceBytes / reduction.element_bytes, 1);
+  const std::size_t at_once = std::max(usual, elements / kPiecesMax + 1) * reduction.element_bytes;
+  const Scratch sum(std::min(at_once, values.size()));
+  const Scratch received(std::min(at_once, values.size()));
+  std::uint32_t step = 0;
+  // Who has nothing to hand on or take waits for nobody; with no bytes there is still one piece.
+  for (std::size_t begin = 0; begin == 0 || begin < values.size(); begin += at_once, step += kStepsOfPiece) {
+    const std::size_t bytes = std::min(at_once, values.size() - begin);
+    co_await scan_piece(group,
+                        {values.subspan(begin, bytes), before.subspan(begin, bytes), sum.subspan(0, bytes),
+                         received.subspan(0, bytes), step},
+                        reduction);
   }
 }
 
@@ -90,7 +122,7 @@ Task<> exclusive_scan(Group group, std::span<const std::byte> values, std::span<
   const std::uint32_t lanes = lanes_for(values.size());
   co_await in_lanes(lanes, [&](std::uint32_t lane) {
     const Part part = part_of_lane(values.size(), reduction.element_bytes, lane, lanes);
-    return scan_part(group.phase(lane), part.of(values), part.of(before), reduction);
+    return scan_lane(group.phase(lane), part.of(values), part.of(before), reduction);
   });
 }
 

@@ -71,6 +71,7 @@ TEST_CASE("long scans: on one node, of two ranks to five") {
 TEST_CASE("long scans: on several nodes") {
   run_all(4, 2);
   run_all(7, 3);
+  run_all(5, 5);
 }
 
 }  // namespace long_scan_test
