@@ -179,15 +179,19 @@ RankBlock& attach(const JobRegion& region, std::uint32_t id) noexcept {
   return block;
 }
 
+/// Before there is a rank: its collectives keep in mind whether each has a core.
+EventLoop& that_idles_as(const JobRegion& region, EventLoop& loop) noexcept {
+  loop.set_idle_policy(region.shape().idle);
+  return loop;
+}
+
 }  // namespace
 
 BootedRank::BootedRank(const JobRegion& region, std::uint32_t id, bool is_launched)
     : loop(real_clock(), &attach(region, id).doorbell),
       watch(static_cast<int>(id), is_launched ? &region.block(id) : nullptr, loop),
       tools(region, id, loop),
-      rank(region, id, loop) {
-  loop.set_idle_policy(region.shape().idle);
-}
+      rank(region, id, that_idles_as(region, loop)) {}
 
 std::exception_ptr BootedRank::connect(const Wiring& wiring) {
   try {

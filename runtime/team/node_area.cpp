@@ -42,7 +42,7 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
       light_(rank.core().flag_waits().fences()),
       in_time_(rank.placement() == Placement::sim),
       spins_(rank.loop().spins() && !in_time_),
-      spin_for_last_(!spins_ && !in_time_),
+      spin_for_last_(is_crowded()),
       first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
       world_parts_(rank.core().region().node_area(first_rank_)),
       world_part_bytes_(rank.core().region().header().node_area_bytes) {

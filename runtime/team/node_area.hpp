@@ -81,6 +81,8 @@ class NodeArea {
   std::uint64_t take_number() noexcept { return ++last_number_; }
   /// Whether local members reach the `bytes` at `address` (in `process` placement only the job's region).
   bool can_expose(const void* address, std::size_t bytes) const noexcept;
+  /// Whether ranks share cores.
+  bool is_crowded() const noexcept { return !spins_ && !in_time_; }
   /// The most that Round::allocate_when_free() gives.
   std::uint64_t room_bytes_max() const noexcept { return arena_.room_bytes_max(); }
 

@@ -226,7 +226,7 @@ class [[nodiscard]] Round : public RoundDecisions {
   Task<> written_by_others(std::uint32_t parts);
 
   /// Whether ranks share cores, so that spin_for_last() may do something.
-  bool is_crowded() const noexcept { return !node_area_.spins_ && !node_area_.in_time_; }
+  bool is_crowded() const noexcept { return node_area_.is_crowded(); }
   /// For who finds that one local member alone is missing; see SpinForLast.
   template <class Come>
   void spin_for_last(const Come& come) noexcept {

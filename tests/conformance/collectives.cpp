@@ -2,6 +2,7 @@
 // whole job and on parts whose nodes are interleaved, and several in flight at once.
 #include <vector>
 
+#include "runtime/team/node_area.hpp"
 #include "tests/collectives/trial.hpp"
 #include "tests/conformance/suite.hpp"
 
@@ -31,6 +32,9 @@ Task<> all_at_once(Team& team, std::uint64_t round) {
 }  // namespace
 
 Task<> family(Rank& self) {
+  // Who shares a core leaves it to others; who has one looks on.
+  const bool shares = self.core().region().shape().idle.spins == 0 && self.placement() != Placement::sim;
+  CHECK_HERE(self.world().node_area().is_crowded() == shares);
   // From 8 B to 800 KB, of each member or each block.
   const std::vector<std::size_t> sizes = self.size() > 8 ? std::vector<std::size_t>{0, 1, 40, 600, 9'000}
                                                          : std::vector<std::size_t>{0, 1, 5, 40, 600, 9'000, 100'000};
