@@ -110,11 +110,17 @@ void NodeArea::wake(std::uint64_t sleepers) noexcept {
 }
 
 std::byte* NodeArea::allocate(std::uint64_t number, std::size_t bytes) {
-  // So that rooms are used again while they are in the caches; not each time, since others write what is looked at.
+  // So that rooms are used again while they are in the caches, and pages that nobody has touched yet are left alone;
+  // not each time, since others write what is looked at: when copying has taken longer than a look at all of them.
   constexpr std::size_t kManyAllocated = 64;
   constexpr std::size_t kBetweenLooks = 16;
+  constexpr std::size_t kBytesPerLook = 16 * 1024;  // at one local member
+  constexpr std::size_t kBytesBetweenLooksMax = 128 * 1024;
   const bool is_earliest = number == retired_ + 1;
-  const bool is_time = arena_.taken() >= kManyAllocated && arena_.taken() % kBetweenLooks == 0;
+  bytes_since_look_ += bytes;
+  const bool is_time = (arena_.taken() >= kManyAllocated && arena_.taken() % kBetweenLooks == 0) ||
+                       bytes_since_look_ >= std::min(kBytesPerLook * local_size_, kBytesBetweenLooksMax);
+  if (is_time) bytes_since_look_ = 0;
   for (const bool look : {is_time, true}) {
     const std::uint64_t over = floor(look);
     std::byte* room = is_earliest ? arena_.take_for_earliest(number, bytes, over) : arena_.take(number, bytes, over);

@@ -140,6 +140,7 @@ class NodeArea {
   std::vector<NodeAreaPart*> parts_;  // by local index
   Slab<std::byte> memory_;            // of the own part
   std::uint64_t last_number_ = 0;
+  std::uint64_t bytes_since_look_ = 0;  // taken of the arena since floor() has looked for it
   std::uint64_t floor_ = 0;
   std::uint64_t retired_ = 0;                                     // up to here without a gap
   std::uint64_t retired_after_[NodeAreaPart::kRounds / 64] = {};  // a bit for each that is over behind the gap,

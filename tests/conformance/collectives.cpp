@@ -1,8 +1,10 @@
 // Every collective, with made-up data: of all kinds, on both sides of the sizes at which algorithms change, on the
 // whole job and on parts whose nodes are interleaved, and several in flight at once.
+#include <set>
 #include <vector>
 
 #include "runtime/team/node_area.hpp"
+#include "runtime/team/round.hpp"
 #include "tests/collectives/trial.hpp"
 #include "tests/conformance/suite.hpp"
 
@@ -29,9 +31,22 @@ Task<> all_at_once(Team& team, std::uint64_t round) {
   co_await when_all(std::move(tasks));
 }
 
+/// Of an arena whose rooms are all free again, long before it is full.
+Task<> same_rooms(Rank& self) {
+  std::set<std::byte*> rooms;
+  for (int i = 0; i < 40; ++i) {
+    co_await self.world().barrier();
+    Round round(self.world().node_area());
+    if (!round.is_open()) co_await round.open();
+    rooms.insert(co_await round.allocate_when_free(64 * 1024));
+  }
+  CHECK_HERE(rooms.size() <= 4);
+}
+
 }  // namespace
 
 Task<> family(Rank& self) {
+  co_await same_rooms(self);
   // Who shares a core leaves it to others; who has one looks on.
   const bool shares = self.core().region().shape().idle.spins == 0 && self.placement() != Placement::sim;
   CHECK_HERE(self.world().node_area().is_crowded() == shares);
