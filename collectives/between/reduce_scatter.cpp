@@ -88,7 +88,7 @@ Task<> scan_lane(Group group, std::span<const std::byte> values, std::span<std::
   const Scratch sum(std::min(at_once, values.size()));
   const Scratch received(std::min(at_once, values.size()));
   std::uint32_t step = 0;
-  // Who has nothing to hand on or take waits for nobody; with no bytes there is still one piece.
+  // Of no bytes, too, there is one piece: what comes before has been heard of then.
   for (std::size_t begin = 0; begin == 0 || begin < values.size(); begin += at_once, step += kStepsOfPiece) {
     const std::size_t bytes = std::min(at_once, values.size() - begin);
     co_await scan_piece(group,
