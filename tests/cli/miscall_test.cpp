@@ -70,8 +70,10 @@ void check_told(const Wrong& wrong, const Shape& shape) {
     const std::string line = text.substr(at, end - at);
     at = end + 1;
     const bool names_both = line.find(a) != std::string::npos && line.find(b) != std::string::npos;
-    // A local member of one that has heard it from another node may be told by the node area before the text has come.
-    const bool names_who = line.find("whose error says why") != std::string::npos;
+    // A local member of one that has heard it from another node may be told by the node area before the text has come,
+    // and who then exchanges something with that one, that it has given up.
+    const bool names_who = line.find("whose error says why") != std::string::npos ||
+                           line.find("its own error tells why") != std::string::npos;
     const bool is_told = line.find(" is told: ") != std::string::npos;
     told += is_told && (names_both || names_who) ? 1 : 0;
     named += is_told && names_both ? 1 : 0;
