@@ -27,7 +27,8 @@ constexpr std::size_t kInPlaceBytesMin = 512 * 1024;
 /// Whether nodes don't help, or can't: then all go by messages.
 bool goes_by_messages(Team& team, std::size_t bytes, const Reduction& reduction) {
   return (!reduction.commutative && !team.nodes().contiguous()) ||
-         (bytes > kSmallBytesMax && !within::suits_reduce_large(team, reduction));
+         (bytes > kSmallBytesMax && !within::suits_reduce_large(team, reduction) &&
+          !within::suits_reduce_staged(team, reduction));
 }
 
 /// Small data: every local member gives its values. The last to come combines them, and goes on; where there are other
@@ -168,17 +169,22 @@ Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::
   }
   LocalCollective local(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
+  const bool small = values.size() <= kSmallBytesMax;
+  const bool staged = !small && !within::can_expose(team);
   const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
-  Task<> part = in_place                          ? all_reduce_in_place(local, values, result, reduction)
-                : values.size() <= kSmallBytesMax ? all_reduce_small(local, others, values, result, reduction)
-                                                  : all_reduce_large(local, others, values, result, reduction);
+  Task<> part = small      ? all_reduce_small(local, others, values, result, reduction)
+                : staged   ? within::reduce_staged(local, values, result, reduction)
+                : in_place ? all_reduce_in_place(local, values, result, reduction)
+                           : all_reduce_large(local, others, values, result, reduction);
   co_await local.run(std::move(part));
 }
 
-Task<> reduce_on_node(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
-                      std::uint32_t leader, const Reduction& reduction) {
+Task<> reduce_on_node(Team& team, LocalCollective& local, std::span<const std::byte> values,
+                      std::span<std::byte> result, std::uint32_t leader, const Reduction& reduction) {
   if (values.size() <= kSmallBytesMax)
     co_await within::reduce_small(local, values, result, leader, reduction);
+  else if (!within::can_expose(team))
+    co_await within::reduce_staged(local, values, result, reduction);
   else
     co_await within::reduce_large(local, values, result, reduction);
 }
@@ -232,7 +238,7 @@ Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std
   const bool leads = local.local_index() == leader;
   std::optional<Scratch> sum;  // of a leader that is not the root
   if (leads && team.index() != root) result = sum.emplace(values.size()).span();
-  co_await local.run(reduce_on_node(local, values, result, leader, reduction));
+  co_await local.run(reduce_on_node(team, local, values, result, leader, reduction));
   if (leads && nodes.count() > 1)
     co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root_node));
 }

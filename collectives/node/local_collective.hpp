@@ -163,4 +163,12 @@ bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
 Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                                  const Reduction& reduction);
 
+/// Whether all of a team on one node, which can't expose their values (`process`), have room for pieces of them in
+/// their arenas: the same at all members.
+bool suits_reduce_staged(Team& team, const Reduction& reduction) noexcept;
+
+/// As reduce_large(), but each local member copies its values, piece by piece, to where the others reach them.
+Task<> reduce_staged(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                     const Reduction& reduction);
+
 }  // namespace coracle::internals::within
