@@ -28,6 +28,8 @@ class FlowControl {
     sent.bytes += bytes + kMessageBytes;
     return true;
   }
+  /// Sender: a message for which it was taken has not gone.
+  void give_room_back(std::uint32_t peer, std::size_t bytes) { sent_to(peer).bytes -= bytes + kMessageBytes; }
   /// Sender: `peer` has received so many bytes of this rank by now.
   void received_by(std::uint32_t peer, std::uint64_t bytes) { sent_to(peer).received_bytes = bytes; }
 

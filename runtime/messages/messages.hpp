@@ -58,6 +58,9 @@ class Messages : public Arrivals {
   bool may_go_at_once(std::uint32_t peer, std::size_t bytes) {
     return bytes <= eager_bytes_ && flow_control_.take_room(peer, bytes);
   }
+  /// Sends a message that lies in one piece during the call; or gives false, and nothing has happened: it is not short
+  /// enough, there is no room for it, or a tool is to be told of it.
+  bool send_now(const Envelope& envelope, const MessageSource& source, std::uint32_t peer);
   /// Whether a message that goes at once must be packed or copied first: since it is scattered, or since the receiver
   /// would have to ask the kernel for it.
   bool needs_buffer(std::uint32_t peer, const MessageSource& source) const noexcept {

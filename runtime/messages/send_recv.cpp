@@ -87,6 +87,12 @@ Send Team::send(const MessageSource& data, std::uint32_t to, std::uint64_t tag) 
   return send_as(*this, {identity(), index(), tag}, data, to);
 }
 
+bool send_now(Team& team, const MessageSource& data, std::uint32_t to, std::uint64_t tag) {
+  Messages::check_member(team, to, "send");
+  CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
+  return Messages::of(team.rank()).send_now({team.core().identity(), team.index(), tag}, data, team.member(to));
+}
+
 Send Team::send_internal(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {
   return send_as(*this, {internal_identity(), index(), tag}, source, to);
 }

@@ -44,6 +44,10 @@ class RankCore {
       return start_slowly(operation);
     if (operation.verb == Operation::Verb::request || !copy_now(operation)) submit(operation);
   }
+  /// See Transport::send_now; `peer` must exist.
+  bool send_now(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) const noexcept {
+    return slow_path_ == 0 && transport_to(peer).send_now(peer, header, payload);
+  }
   /// Whether start() will surely have finished it on return.
   bool finishes_at_once(const Operation& operation) const noexcept {
     return (slow_path_ & kLooks) == 0 && addresses_.reach_lasting(operation.remote, operation.bytes) != nullptr &&

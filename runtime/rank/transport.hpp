@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "runtime/core/scheduler.hpp"
 #include "runtime/rank/message.hpp"
@@ -34,6 +35,9 @@ class Transport : public Poller, public ReplySender {
   /// Takes the operation: it finishes during the call, or later in poll(). Never refuses: when full it queues inside.
   /// The operation and its buffers must live until it has finished.
   virtual void submit(Operation& operation) noexcept = 0;
+  /// Sends a request during the call, by a copy of its payload, behind what has been submitted to that peer before; or
+  /// gives false, and nothing has happened. Of a short one, where that can be: it needs no operation.
+  virtual bool send_now(std::uint32_t, const MessageHeader&, std::span<const std::byte>) noexcept { return false; }
   /// Takes the operation, as submit() does; or gives false, and nothing has happened: the transport has no device that
   /// moves such blocks, or packing them takes less time.
   virtual bool submit_strided(StridedOperation&) noexcept { return false; }

@@ -172,6 +172,14 @@ void DirectTransport::submit(Operation& operation) noexcept {
   send_or_queue(copy != nullptr ? *copy : request);
 }
 
+bool DirectTransport::send_now(std::uint32_t peer, const MessageHeader& header,
+                               std::span<const std::byte> payload) noexcept {
+  if (payload.size() > kEagerBytesMax || backlog_) return false;
+  if (!inboxes_.write_request(peer, EntryType::eager, header, payload)) return false;
+  inboxes_.ring(peer);
+  return true;
+}
+
 bool DirectTransport::send_in_return(RequestOperation& request) noexcept {
   const auto peer = static_cast<std::uint32_t>(request.peer());
   const PiggybackBuffers::Buffer* buffer = piggyback_.of(peer);

@@ -145,6 +145,7 @@ class DirectTransport final : public Transport {
   const char* name() const noexcept override { return "direct"; }
   TransportTraits traits() const noexcept override;
   void submit(Operation& operation) noexcept override;
+  bool send_now(std::uint32_t peer, const MessageHeader& header, std::span<const std::byte> payload) noexcept override;
   std::byte* payload_room(std::size_t bytes) noexcept override {
     const std::size_t most = piggyback_.are_likely() ? BufferedSends::kBufferBytes : kBufferedBytesMax;
     return bytes > kEagerBytesMax && bytes <= most ? buffered_.free_buffer() : nullptr;

@@ -79,6 +79,23 @@ void MessageRequest::operator delete(void* place) noexcept {
   }
 }
 
+Request* ended_send() {
+  class EndedSend final : public Request {
+   public:
+    EndedSend() { set_predefined(); }
+    bool is_done() const noexcept override { return true; }
+    Status look() noexcept override { return {}; }
+    void cancel() override {}  // too late
+    void add_to(internals::SignalText& text) const noexcept override { text.add("a send that has ended"); }
+
+   private:
+    void begin() override {}
+  };
+  static auto* const made = new EndedSend;  // never destroyed: as the pool
+  made->take();
+  return made;
+}
+
 MessageRequest::MessageRequest(const MessageArguments& arguments, SendMode mode, bool receives, bool persistent)
     : Request(arguments.comm, persistent),
       arguments_(arguments),

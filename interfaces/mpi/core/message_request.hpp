@@ -30,6 +30,11 @@ struct MessageArguments {
 
   internals::MessageSource source() const { return source_of(buffer, count, datatype); }
   internals::MessageTarget target() const { return target_of(buffer, count, datatype); }
+  /// Of one that is sent, to a member: whether it has been, during the call; else nothing has happened.
+  bool send_now() const {
+    return internals::send_now(comm->team(), source(), static_cast<std::uint32_t>(peer),
+                               static_cast<std::uint64_t>(tag));
+  }
   std::uint32_t from() const noexcept {
     return peer == kAnySource ? internals::kAnySource : static_cast<std::uint32_t>(peer);
   }
@@ -46,6 +51,9 @@ Status status_of_failed(const internals::Error& error, const internals::Received
 inline Status null_status() noexcept {
   return {kProcNull, kAnyTag, 0, false, 0};
 }
+
+/// Of all sends that end during their call. A use of it for the caller.
+Request* ended_send();
 
 /// Comes from a pool and goes back there: what it needs while it waits is made once.
 class MessageRequest final : public Request {

@@ -9,7 +9,7 @@ Status Request::end() noexcept {
   Status status;
   if (active_) status = look();
   settle();
-  active_ = false;
+  active_ = shared_;
   return status;
 }
 

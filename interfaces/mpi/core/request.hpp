@@ -42,6 +42,8 @@ class Request : public Object {
 
  protected:
   Request(Comm* comm, bool persistent) noexcept : comm_(comm), active_(!persistent), persistent_(persistent) {}
+  /// One that many handles share: it has ended, and stays as it is.
+  Request() noexcept : active_(true), persistent_(false), shared_(true) {}
   virtual void begin() = 0;
   /// It has ended and its status has been taken.
   virtual void settle() noexcept {}
@@ -51,6 +53,7 @@ class Request : public Object {
   const Ref<Comm> comm_;  // it may be freed while the request is under way
   bool active_;
   const bool persistent_;
+  const bool shared_ = false;
   std::string error_;
 };
 

@@ -16,7 +16,7 @@ using internals::Send;
 
 void send_and_wait(const MessageArguments& arguments) {
   World& world = World::get();
-  if (arguments.peer == kProcNull) return;
+  if (arguments.peer == kProcNull || arguments.send_now()) return;
   Send send = arguments.comm->team().send(arguments.source(), static_cast<std::uint32_t>(arguments.peer),
                                           static_cast<std::uint64_t>(arguments.tag));
   world.wait<SendNote>(send, arguments.peer, arguments.tag, *arguments.comm);
@@ -46,7 +46,10 @@ void take_received(Receive& receive, Status* status) {
 Request* begin_send(const void* buffer, Count count, Datatype* datatype, int dest, int tag, Comm* comm, SendMode mode,
                     bool persistent = false) {
   World::get();
-  return MessageRequest::send(MessageArguments::of_send(buffer, count, datatype, dest, tag, comm), mode, persistent);
+  const MessageArguments arguments = MessageArguments::of_send(buffer, count, datatype, dest, tag, comm);
+  const bool may_go = !persistent && (mode == SendMode::standard || mode == SendMode::ready);
+  if (may_go && (dest == kProcNull || arguments.send_now())) return ended_send();
+  return MessageRequest::send(arguments, mode, persistent);
 }
 
 }  // namespace
