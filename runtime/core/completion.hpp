@@ -15,7 +15,9 @@
 namespace coracle::internals {
 
 /// Loop's thread only. What is awaited lives with the owner, and must not move while it is under way.
-class Completion {
+///
+/// Of a wait the end is noted as soon as it is there; the coroutine is resumed only by tasks.
+class Completion : private Scope {
  public:
   /// Below `parent`, which must outlive it.
   explicit Completion(Scope& parent) : Completion(parent, nullptr) {}
@@ -26,6 +28,7 @@ class Completion {
   ~Completion() {
     CORACLE_ASSERT(done_, "a completion ended while what it awaits is under way");
     ending_ = true;
+    parked_.promise().mode_ = PromiseBase::Mode::spawned;
     parked_.resume();
   }
   Completion(const Completion&) = delete;
@@ -45,8 +48,8 @@ class Completion {
     try {
       if constexpr (std::is_void_v<decltype(awaitable.await_suspend(parked_))>)
         awaitable.await_suspend(parked_);
-      else
-        done_ = !awaitable.await_suspend(parked_);
+      else if (!awaitable.await_suspend(parked_))  // else it may have ended by now
+        done_ = true;
     } catch (...) {
       done_ = true;
       throw;
@@ -57,15 +60,21 @@ class Completion {
 
   /// Asks what is under way to end early. After that only its end can be awaited: nothing else may begin.
   void cancel(std::error_code reason = std::make_error_code(std::errc::operation_canceled)) noexcept {
-    scope_.cancel(reason);
+    Scope::cancel(reason);
   }
   /// Shows what is under way.
-  void visit(WaiterVisitor& visitor) const noexcept { scope_.visit(visitor); }
-  bool is_cancelled() const noexcept { return static_cast<bool>(scope_.cancelled()); }
+  void visit(WaiterVisitor& visitor) const noexcept { Scope::visit(visitor); }
+  bool is_cancelled() const noexcept { return static_cast<bool>(cancelled()); }
+
+  /// For waits: that of `coroutine`, a completion's, has ended.
+  static void note_end_of_wait(PromiseBase& coroutine) noexcept {
+    static_cast<Completion&>(coroutine.scope()).note_end();
+  }
 
  private:
-  Completion(Scope& parent, std::uint64_t* ends) : scope_(parent.loop(), &parent), ends_(ends) {
-    scope_.spawn(serve(*this));
+  Completion(Scope& parent, std::uint64_t* ends) : Scope(parent.loop(), &parent), ends_(ends) {
+    spawn(serve(*this));
+    parked_.promise().mode_ = PromiseBase::Mode::noted;
   }
 
   using Parked = std::coroutine_handle<Task<>::promise_type>;
@@ -80,12 +89,14 @@ class Completion {
   static Task<> serve(Completion& self) {
     while (!self.ending_) {
       co_await Park{self};
-      self.done_ = true;
-      if (self.ends_ != nullptr) ++*self.ends_;
+      self.note_end();
     }
   }
+  void note_end() noexcept {
+    done_ = true;
+    if (ends_ != nullptr) ++*ends_;
+  }
 
-  Scope scope_;
   std::uint64_t* const ends_;
   Parked parked_;
   bool done_ = true;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "runtime/core/completion.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/events.hpp"
 
@@ -167,6 +168,7 @@ void Waiter::complete() noexcept {
   PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
   if (Events* events = coroutine->loop().events(); events != nullptr) [[unlikely]]
     tell_of_end(*events, *coroutine);
+  if (coroutine->is_noted()) return Completion::note_end_of_wait(*coroutine);
   coroutine->loop().ready(coroutine->handle());
 }
 

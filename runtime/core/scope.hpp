@@ -70,7 +70,7 @@ class WaiterVisitor {
 };
 
 /// Use through with_scope() (below), which joins even when the body throws. Loop's thread only.
-class Scope final : private ScopeLink {
+class Scope : private ScopeLink {
  public:
   /// A scope below `parent`; null for a loop's root.
   Scope(Scheduler& loop, Scope* parent) noexcept;

@@ -57,6 +57,7 @@ class PromiseBase {
   }
   /// Where the parent awaits this one (line 0: not known).
   const std::source_location& awaited_at() const noexcept { return awaited_at_; }
+  bool is_noted() const noexcept { return mode_ == Mode::noted; }
   /// Whether its parent has started it and not suspended since.
   bool nested() const noexcept { return mode_ == Mode::nested; }
   std::coroutine_handle<PromiseBase> handle() noexcept {
@@ -90,6 +91,7 @@ class PromiseBase {
  private:
   friend struct DebuggerLayout;
   friend class Scope;
+  friend class Completion;
   template <class T>
   friend class Task;
   template <class T>
@@ -99,6 +101,7 @@ class PromiseBase {
     nested,   // started by a call from its parent that has not returned yet
     awaited,  // its parent is suspended and must be resumed
     spawned,  // owned by its scope
+    noted,    // the same, of a Completion, which is told of the ends of its waits and need not be resumed for them
   };
 
   /// Starts under `parent`; true when the parent must suspend.

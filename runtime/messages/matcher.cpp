@@ -33,11 +33,11 @@ std::size_t KeyedQueues::hash(const Envelope& key) noexcept {
   return mixed ^ mixed >> 32;
 }
 
-std::size_t KeyedQueues::place_of(const Envelope& key) const noexcept {
+std::size_t KeyedQueues::look_up(const Envelope& key) const noexcept {
   const std::size_t mask = buckets_.size() - 1;
   std::size_t place = hash(key) & mask;
   while (buckets_[place].head != nullptr && buckets_[place].key != key) place = (place + 1) & mask;
-  return place;
+  return latest_ = place;
 }
 
 QueueLink* KeyedQueues::front(const Envelope& key) const noexcept {

@@ -100,6 +100,33 @@ TEST_CASE("completion: each end of what was under way is counted") {
   }
 }
 
+TEST_CASE("completion: the end of a wait is noted at once, of a task when the loop resumes it") {
+  EventLoop loop;
+  std::uint64_t ends = 0;
+  Completion completion(loop.root_scope(), ends);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    Event event;
+    Event::Wait wait(event);
+    completion.begin(wait);
+    CHECK_FALSE(completion.done());
+    event.set();
+    CHECK(completion.done());
+    CHECK(ends == 2 * round + 1);
+    wait.await_resume();
+
+    Event other;
+    Task<int> task = later(other, 3);
+    completion.begin(task);
+    other.set();
+    CHECK_FALSE(completion.done());
+    loop.run_until([&] { return completion.done(); });
+    CHECK(ends == 2 * round + 2);
+    CHECK(task.await_resume() == 3);
+  }
+  loop.turn();  // nothing is left that would resume it
+  CHECK(ends == 6);
+}
+
 TEST_CASE("completion: what is cancelled ends early, and nothing beside it") {
   EventLoop loop;
   Completion cancelled(loop.root_scope());

@@ -123,8 +123,7 @@ MessageRequest* MessageRequest::receive_matched(internals::MatchedMessage& messa
   const MessageArguments arguments{buffer, count, datatype, static_cast<int>(of.source), static_cast<int>(of.tag),
                                    &comm};
   auto made = Ref<MessageRequest>::adopt(new MessageRequest(arguments, SendMode::standard, true, false));
-  made->matched_.emplace(message.recv(arguments.target()));
-  made->wait_for(*made->matched_);
+  made->wait_for(made->operation_.emplace<internals::Task<internals::Received>>(message.recv(arguments.target())));
   return made.give();
 }
 
@@ -133,9 +132,8 @@ void MessageRequest::begin() {
   if (arguments_.peer == kProcNull) {
     outcome_ = receives_ ? null_status() : Status{};
   } else if (receives_) {
-    receive_.emplace(MadeInPlace{
-        [this] { return comm()->team().recv(arguments_.target(), arguments_.from(), arguments_.wanted_tag()); }});
-    wait_for(*receive_);
+    wait_for(operation_.emplace<internals::Receive>(MadeInPlace{
+        [this] { return comm()->team().recv(arguments_.target(), arguments_.from(), arguments_.wanted_tag()); }}));
   } else {
     begin_send();
   }
@@ -147,11 +145,11 @@ void MessageRequest::begin_send() {
   switch (mode_) {
     case SendMode::standard:
     case SendMode::ready:
-      send_.emplace(MadeInPlace{[&] { return comm()->team().send(arguments_.source(), to, tag); }});
-      return wait_for(*send_);
+      return wait_for(operation_.emplace<internals::Send>(
+          MadeInPlace{[&] { return comm()->team().send(arguments_.source(), to, tag); }}));
     case SendMode::synchronous:
-      task_.emplace(comm()->team().send_synchronously(arguments_.source(), to, tag));
-      return wait_for(*task_);
+      return wait_for(
+          operation_.emplace<internals::Task<>>(comm()->team().send_synchronously(arguments_.source(), to, tag)));
     case SendMode::buffered:
       World::get().buffered_sends().send(*comm(), arguments_.source(), to, tag);
       outcome_ = Status{};
@@ -160,20 +158,22 @@ void MessageRequest::begin_send() {
 
 /// The message that it got, of one that receives.
 internals::Received MessageRequest::received() const noexcept {
-  if (receive_) return receive_->received();
+  if (const auto* receive = std::get_if<internals::Receive>(&operation_)) return receive->received();
   return {arguments_.from(), arguments_.wanted_tag(), 0};
 }
 
 /// Once: operations give their value or error once.
 void MessageRequest::take_outcome(Status& status) {
-  if (receive_)
-    status = status_of(receive_->await_resume());
-  else if (matched_)
-    status = status_of(matched_->await_resume());
-  else if (send_)
-    send_->await_resume();
-  else if (task_)
-    task_->await_resume();
+  std::visit(
+      [&status]<class Operation>(Operation& operation) {
+        if constexpr (std::is_same_v<Operation, std::monostate>)
+          return;
+        else if constexpr (std::is_void_v<decltype(operation.await_resume())>)
+          operation.await_resume();
+        else
+          status = status_of(operation.await_resume());
+      },
+      operation_);
 }
 
 Status MessageRequest::look() noexcept {
@@ -196,10 +196,7 @@ Status MessageRequest::look() noexcept {
 
 void MessageRequest::settle() noexcept {
   if (completion_ != nullptr) World::get().progress().give_completion(*std::exchange(completion_, nullptr));
-  receive_.reset();
-  matched_.reset();
-  send_.reset();
-  task_.reset();
+  operation_.emplace<std::monostate>();
   cancelling_ = false;
 }
 
