@@ -26,6 +26,14 @@ class KeyedQueues {
   void append(const Envelope& key, QueueLink& link);
   /// `link` is in the queue of `key`.
   void remove(const Envelope& key, QueueLink& link) noexcept;
+  /// The front of the first queue from `place` on whose owner `is_it()`, or null; `place` is its then. Where it is
+  /// taken out, the search goes on from there.
+  template <class Predicate>
+  QueueLink* find_front(std::size_t& place, Predicate is_it) const noexcept {
+    for (; place < buckets_.size(); ++place)
+      if (buckets_[place].head != nullptr && is_it(buckets_[place].head->owner)) return buckets_[place].head;
+    return nullptr;
+  }
 
  private:
   struct Bucket {
@@ -85,6 +93,15 @@ class Matcher {
     if (!accepts(only_->wanted, envelope)) return nullptr;
     posted_ = 0;
     return std::exchange(only_, nullptr);
+  }
+  /// A receive that waits and that `is_it()`, or null. All with the same envelope must be alike in that. The search
+  /// begins with `place` 0; when what it has found is withdrawn, it can go on.
+  template <class Predicate>
+  Posted* find_posted(std::size_t& place, Predicate is_it) const noexcept {
+    if (only_ != nullptr) return is_it(*only_) ? only_ : nullptr;
+    QueueLink* link =
+        receives_.find_front(place, [&is_it](const void* owner) { return is_it(*static_cast<const Posted*>(owner)); });
+    return link == nullptr ? nullptr : static_cast<Posted*>(link->owner);
   }
   static bool accepts(const Envelope& wanted, const Envelope& envelope) noexcept {
     return wanted.team == envelope.team && (wanted.source == envelope.source || wanted.source == kAnySource) &&

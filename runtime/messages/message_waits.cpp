@@ -37,11 +37,6 @@ WaitDetail MessageWait::detail() const noexcept {
   return {tag ? WaitKind::receive : WaitKind::transfer, team_.core().identity(), tag.value_or(0)};
 }
 
-void MessageWait::begin() {
-  enter();
-  arrivals_.rank().core().peers().observers().add(*this);
-}
-
 void MessageWait::await_resume() const {
   throw_if_failed();
   if (is_lost_) arrivals_.rank().core().peers().throw_lost(what(), lost_);
@@ -51,18 +46,15 @@ bool MessageWait::concerns(std::uint32_t peer) const noexcept {
   return source_ == kAnySource ? team_.has(peer) : team_.member(source_) == peer;
 }
 
-void MessageWait::lost(const Loss& loss) noexcept {
-  if (!MessageWait::concerns(loss.peer)) return;
-  is_lost_ = true;
-  lost_ = loss.peer;
-  arrivals_.told(team_, source_, loss.peer);
+void MessageWait::lost(std::uint32_t peer) noexcept {
+  fail(peer);
+  arrivals_.told(team_, source_, peer);
   retire();
   end();
 }
 
 void MessageWait::cancel(std::error_code reason) noexcept {
   retire();
-  leave();
   complete(reason);
 }
 
@@ -95,7 +87,6 @@ bool Receive::await_ready() noexcept {
 
 void Receive::deliver_to_device(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) noexcept {
   keep(UnexpectedMessage::with(envelope, rank, payload));  // it is gone when the handler returns
-  leave();
   take();
 }
 
@@ -103,7 +94,6 @@ void Receive::deliver(const Envelope& envelope, std::uint32_t rank, std::uint64_
                       const ReadyToSend& offer) noexcept {
   number_ = number;
   accept(envelope, rank, offer);
-  leave();
   take();
 }
 

@@ -11,7 +11,6 @@
 #include "runtime/core/task.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/pending.hpp"
-#include "runtime/rank/peers.hpp"
 #include "runtime/team/envelope.hpp"
 
 namespace coracle::internals {
@@ -21,14 +20,18 @@ class Team;
 
 /// A wait for a message of a member, or of any. Ends early by cancellation, and with the loss of that member, or of
 /// any. It lives in the waiting coroutine's frame.
-class MessageWait : public Waiter, private LossObserver {
+class MessageWait : public Waiter {
  public:
+  /// Whether it would end with the loss of `peer`.
+  bool concerns(std::uint32_t peer) const noexcept;
+  /// One that it concerns is lost: it ends.
+  void lost(std::uint32_t peer) noexcept;
   WaitDetail detail() const noexcept override;
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
     if (!suspend(self, true)) return false;
-    begin();
+    enter();
     return true;
   }
   /// Throws Error when it ended early.
@@ -46,24 +49,16 @@ class MessageWait : public Waiter, private LossObserver {
   ~MessageWait() = default;
 
   /// The wait is over.
-  void end() noexcept {
-    leave();
-    complete();
-  }
-  using LossObserver::leave;
+  void end() noexcept { complete(); }
   Arrivals& arrivals() const noexcept { return arrivals_; }
   Team& team() const noexcept { return team_; }
 
  private:
-  /// Enters, or leaves, the list of those who are told of messages.
+  /// Enters, or leaves, the list of those who are told of messages, and of losses.
   virtual void enter() = 0;
   /// Of which messages it waits for one: kAnyTag or a tag; nothing while it has one that is being fetched.
   virtual std::optional<std::uint64_t> wanted_tag() const noexcept = 0;
   virtual void retire() noexcept = 0;
-
-  void begin();
-  bool concerns(std::uint32_t peer) const noexcept override;
-  void lost(const Loss& loss) noexcept override;
 
   Arrivals& arrivals_;
   Team& team_;

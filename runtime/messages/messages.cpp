@@ -12,29 +12,12 @@
 #include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/matcher.hpp"
 #include "runtime/messages/message_waits.hpp"
+#include "runtime/messages/probe_wait.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/team/envelope.hpp"
 #include "runtime/team/message_events.hpp"
 
 namespace coracle::internals {
-
-/// A probe that waits: ends when a message is there that it accepts, which others may have taken by the time it goes
-/// on.
-class ProbeWait final : public MessageWait {
- public:
-  ProbeWait(Arrivals& arrivals, Team& team, const Envelope& envelope) noexcept
-      : MessageWait(arrivals, team, envelope.source, "probe"), wanted_(envelope) {}
-
-  bool accepts(const Envelope& envelope) const noexcept { return Matcher::accepts(wanted_, envelope); }
-  void message_is_there() noexcept { end(); }
-
- private:
-  void enter() override { arrivals().probes().push_back(this); }
-  std::optional<std::uint64_t> wanted_tag() const noexcept override { return wanted_.tag; }
-  void retire() noexcept override { std::erase(arrivals().probes(), this); }
-
-  Envelope wanted_;
-};
 
 namespace {
 

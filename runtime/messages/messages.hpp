@@ -21,7 +21,7 @@
 namespace coracle::internals {
 
 /// One rank's. Its thread only. Places are those of the team; buffers belong to the operation until it has ended.
-class Messages : public Arrivals {
+class Messages final : public Arrivals {
  public:
   /// Scattered bytes up to this are packed by their sender; of more, within an address space, only the place travels.
   static constexpr std::size_t kPackedBytesMax = 512;

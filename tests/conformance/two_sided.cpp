@@ -1,10 +1,12 @@
 // Messages, calls and collectives.
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/timer.hpp"
 #include "tests/conformance/suite.hpp"
 
 namespace coracle::internals::conformance {
@@ -16,6 +18,7 @@ struct Received {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
   std::uint64_t replies = 0;
+  std::uint64_t wide_replies = 0;
   bool good = true;
   std::vector<std::uint64_t> last_of;  // by source: number of its last message
 };
@@ -39,6 +42,38 @@ void on_reply(Rank& rank, const Message& message) {
 
 void on_question(Rank& rank, const Message& message) {
   message.reply(on_reply, message.payload().first(11), {42 + rank.id()});
+}
+
+void on_wide_reply(Rank& rank, const Message& message) {
+  Received& received = rank.local<Received>();
+  const std::uint64_t number = message.argument(0);
+  if (number != ++received.wide_replies) received.good = false;  // as on_message
+  for (std::size_t i = 0; i < message.payload().size(); ++i)
+    if (message.payload()[i] != pattern(message.source(), i, number)) received.good = false;
+}
+
+void on_wide_question(Rank& rank, const Message& message) {
+  constexpr std::size_t kBytesMax = 8160;  // with its header 128 lines of a ring of 1024
+  std::vector<std::byte> payload(std::min(kBytesMax, message.reply_bytes_max()));
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = pattern(rank.id(), i, message.argument(0));
+  message.reply(on_wide_reply, payload, {message.argument(0)});
+}
+
+/// Replies that fill the asker's ring to its last line, and mostly have all come before it looks.
+Task<> wide_replies(Rank& self) {
+  constexpr std::uint64_t kAtOnce = 8;
+  constexpr std::uint64_t kRounds = 8;
+  constexpr std::uint64_t kUnseenNs = 2'000'000;
+  Received& received = self.local<Received>();
+  for (std::uint64_t number = 1; self.id() == 0 && number <= kAtOnce * kRounds; ++number) {
+    co_await self.request(self.size() - 1, on_wide_question, {}, number);
+    if (number % kAtOnce != 0) continue;
+    const std::uint64_t until_ns = real_clock().now_ns() + kUnseenNs;
+    while (real_clock().now_ns() < until_ns) continue;
+    while (received.wide_replies < number) co_await yield();
+    CHECK_HERE(received.wide_replies == number && received.good);
+  }
+  co_await self.world().barrier();
 }
 
 Task<> send_many(Rank& self, std::uint32_t peer, std::uint64_t count, std::size_t& sent_bytes) {
@@ -151,6 +186,7 @@ Task<> messages(Rank& self) {
     for (std::uint32_t peer = 0; peer < self.size(); ++peer) co_await self.request(peer, on_question, eleven);
   while (received.replies < 100 * self.size()) co_await yield();
   CHECK_HERE(received.good);
+  co_await wide_replies(self);
 }
 
 Task<> calls(Rank& self) {

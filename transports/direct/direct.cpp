@@ -169,7 +169,18 @@ void DirectTransport::submit(Operation& operation) noexcept {
   if (!is_staged_now) return send_or_queue(request);
   if ((!backlog_ || !waiting_.contains(peer)) && send_in_return(request)) return;
   RequestOperation* copy = buffered_.copy(request);
+  if (copy == nullptr && request.bytes <= kBufferedBytesMax && !backlog_ && send_whole(request)) return;
   send_or_queue(copy != nullptr ? *copy : request);
+}
+
+bool DirectTransport::send_whole(RequestOperation& request) noexcept {
+  const auto peer = static_cast<std::uint32_t>(request.peer());
+  const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
+  if (!inboxes_.write_request(peer, EntryType::eager, request.header, payload)) return false;
+  --in_flight_;
+  inboxes_.ring(peer);
+  request.finish();
+  return true;
 }
 
 bool DirectTransport::send_now(std::uint32_t peer, const MessageHeader& header,
@@ -204,15 +215,7 @@ void DirectTransport::send_or_queue(RequestOperation& request) noexcept {
 }
 
 bool DirectTransport::send(RequestOperation& request) noexcept {
-  const auto peer = static_cast<std::uint32_t>(request.peer());
-  const std::span payload(static_cast<const std::byte*>(request.local), request.bytes);
-  if (payload.size() <= kEagerBytesMax) {
-    if (!inboxes_.write_request(peer, EntryType::eager, request.header, payload)) return false;
-    --in_flight_;
-    inboxes_.ring(peer);
-    request.finish();
-    return true;
-  }
+  if (request.bytes <= kEagerBytesMax) return send_whole(request);
   if (!buffered_.has(request)) return send_by_address(request, EntryType::rendezvous);
   // Of a lost peer's answers the order tells which are missing.
   if (!send_by_address(request, survive_ ? EntryType::rendezvous : EntryType::buffered)) return false;
@@ -271,9 +274,11 @@ bool DirectTransport::poll() noexcept {
 bool DirectTransport::poll_ring(Ring& ring) noexcept {
   constexpr int kBatch = 64;  // then other pollers and coroutines get their turn
   // Giving lines back costs a locked store: while messages come it is done for many at once, else when there is none.
+  // When all lines are owed, the next one still holds what was consumed a round ago: so not only after a batch.
   constexpr std::uint64_t kOwedMax = kRingLines / 4;
+  const auto next = [&ring] { return ring.owed() < kOwedMax ? ring.front() : nullptr; };
   int count = 0;
-  for (EntryHeader* entry = ring.front(); entry != nullptr; entry = count < kBatch ? ring.front() : nullptr) {
+  for (EntryHeader* entry = next(); entry != nullptr; entry = count < kBatch ? next() : nullptr) {
     receive(*entry);
     ring.pop();
     ++count;

@@ -136,7 +136,8 @@ class DirectTransport final : public Transport {
   /// Messages up to this are buffered. Measured, with buffers that are written to between messages: up to here the copy
   /// costs less than what it saves. Longer ones, up to a buffer's size, while they go to and fro between buffers that
   /// are seen to be written to (PiggybackBuffers): then it saves more still, and else it would cost more. Payloads that
-  /// are made in payload_room() are written in any case.
+  /// are made in payload_room() are written in any case. While all buffers are taken, since many are sent in a row, the
+  /// inbox takes them as long as it has room: their senders go on, and nobody answers.
   static constexpr std::size_t kBufferedBytesMax = 2048;
   static constexpr std::size_t kReplyBytesMax = 8192;  // replies are copied always: their makers don't wait
 
@@ -173,6 +174,8 @@ class DirectTransport final : public Transport {
   }
   void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
+  /// Into the inbox, payload and all; false when there is no room.
+  bool send_whole(RequestOperation& request) noexcept;
   bool send_in_return(RequestOperation& request) noexcept;
   bool send_by_address(RequestOperation& request, EntryType type) noexcept;
   bool send_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,

@@ -99,7 +99,7 @@ class Ring {
       __builtin_prefetch(&lines_[line & kMask], 1);
   }
 
-  /// Receiver: the oldest message, or null. It stays until pop().
+  /// Receiver: the oldest message, or null. It stays until pop(). Not while all lines are owed.
   EntryHeader* front() noexcept;
   /// Receiver: done with the message at the front.
   void pop() noexcept;

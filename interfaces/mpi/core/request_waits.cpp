@@ -22,11 +22,15 @@ std::span<Request* const> one(Request* const& request) noexcept {
   return {&request, 1};
 }
 
-/// Of one that is done: its status, and its handle is null unless it is persistent.
-Status take(Request*& request) noexcept {
-  const Status status = request->end();
+/// The handle of one that has ended is null unless it is persistent.
+void free_ended(Request*& request) noexcept {
   if (!request->is_persistent()) free_handle(request);
-  return status;
+}
+
+[[gnu::cold, noreturn]] void throw_taken(Request*& request, int error) {
+  MpiError failure = request->failure(error);
+  free_ended(request);
+  throw failure;
 }
 
 void give(Status* status, const Status& value) noexcept {
@@ -36,13 +40,13 @@ void give(Status* status, const Status& value) noexcept {
   status->error = error;  // MPI-3.1, 3.2.5: only functions of many set it
 }
 
-/// As take(), for functions of one request: the status is given, and an error is thrown.
+/// Of functions of one request: the status is given, and an error is thrown.
 void take_one(Request*& request, Status* status) {
-  const Ref<Request> kept(request);
-  const Status ended = take(request);
+  const Status ended = request->end();
   give(status, ended);
   if (ended.error != 0) [[unlikely]]
-    throw kept->failure(ended.error);
+    throw_taken(request, ended.error);
+  free_ended(request);
 }
 
 void give(std::span<Status> statuses, std::size_t place, const Status& value) noexcept {
@@ -53,12 +57,13 @@ void give(std::span<Status> statuses, std::size_t place, const Status& value) no
 class Failures {
  public:
   explicit Failures(std::span<Request*> requests) noexcept : requests_(requests) {}
-  /// Takes a request that is done, as take(), and notes its error.
+  /// Takes a request that is done, and notes its error.
   Status take_noting(std::size_t place) {
-    const Ref<Request> kept(requests_[place]);
-    const Status status = take(requests_[place]);
+    Request*& request = requests_[place];
+    const Status status = request->end();
     if (status.error != 0 && count_++ == 0) [[unlikely]]
-      note_first(*kept, place, kept->failure(status.error));
+      note_first(*request, place, request->failure(status.error));
+    free_ended(request);
     return status;
   }
   /// The error handler of the first one's communicator is told.
