@@ -58,7 +58,7 @@ class Loop {
       : self_(self), bytes_(bytes), source_(zeroed((bytes + 8) * blocks)), data_(zeroed((bytes + 8) * blocks)) {}
 
   // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
-  // last one of the data (of each block in all_to_all) in timed batches.
+  // last one of the data (of each block in all_to_all and reduce_scatter) in timed batches.
 
   Task<> broadcasts(std::uint64_t count, std::uint64_t stride) {
     for (std::uint64_t number = 0; number < count; ++number) {
@@ -82,6 +82,63 @@ class Loop {
       for (std::uint64_t i = 0; i < words(); i += stride)
         right &= values[i] == ranks * (step + static_cast<double>(i)) + ranks * (ranks - 1) / 2;
       expect(right, "all_reduce", number);
+    }
+  }
+
+  Task<> reduces(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(data());
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const double step = fill(values, number, stride);
+      co_await meet();
+      co_await self_.world().reduce(std::span(values, words()), std::plus<>(), 0);
+      if (self_.id() == 0) expect_sum(values, step, self_.size(), stride, "reduce", number);
+    }
+  }
+
+  /// The data is divided among the ranks as evenly as can be.
+  Task<> reduce_scatters(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(source_.get());
+    double* mine = reinterpret_cast<double*>(data());
+    const double ranks = self_.size();
+    std::vector<std::size_t> counts(self_.size());
+    std::vector<std::size_t> begins(self_.size() + 1);
+    for (std::uint32_t to = 0; to < self_.size(); ++to) {
+      counts[to] = words() / self_.size() + (to < words() % self_.size() ? 1 : 0);
+      begins[to + 1] = begins[to] + counts[to];
+    }
+    const auto stride_of = [&](std::uint32_t to) { return stride == 1 || counts[to] < 2 ? 1 : counts[to] - 1; };
+    const std::size_t first = begins[self_.id()];
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const auto step = static_cast<double>(number % 1024);
+      for (std::uint32_t to = 0; to < self_.size(); ++to)
+        for (std::size_t i = begins[to]; i < begins[to + 1]; i += stride_of(to))
+          values[i] = step + self_.id() + static_cast<double>(i);
+      co_await self_.world().reduce_scatter_v(std::span<const double>(values, words()), counts,
+                                              std::span(mine, counts[self_.id()]), std::plus<>());
+      bool right = true;
+      for (std::size_t i = 0; i < counts[self_.id()]; i += stride_of(self_.id()))
+        right &= mine[i] == ranks * (step + static_cast<double>(first + i)) + ranks * (ranks - 1) / 2;
+      expect(right, "reduce_scatter", number);
+    }
+  }
+
+  Task<> scans(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(data());
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const double step = fill(values, number, stride);
+      co_await meet();
+      co_await self_.world().scan(std::span(values, words()), std::plus<>());
+      expect_sum(values, step, self_.id() + 1, stride, "scan", number);
+    }
+  }
+
+  Task<> exclusive_scans(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(data());
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const double step = fill(values, number, stride);
+      co_await meet();
+      co_await self_.world().exclusive_scan(std::span(values, words()), std::plus<>(), 0.0);
+      expect_sum(values, step, self_.id(), stride, "exclusive_scan", number);
     }
   }
 
@@ -137,20 +194,44 @@ class Loop {
     std::abort();
   }
 
+  /// What this rank gives, of an operation's `step`, which it returns.
+  double fill(double* values, std::uint64_t number, std::uint64_t stride) const {
+    const auto step = static_cast<double>(number % 1024);
+    for (std::uint64_t i = 0; i < words(); i += stride) values[i] = step + self_.id() + static_cast<double>(i);
+    return step;
+  }
+  /// The sums of the first `ranks` of them.
+  void expect_sum(const double* values, double step, double ranks, std::uint64_t stride, const char* collective,
+                  std::uint64_t number) const {
+    bool right = true;
+    for (std::uint64_t i = 0; i < words(); i += stride)
+      right &= values[i] == ranks * (step + static_cast<double>(i)) + ranks * (ranks - 1) / 2;
+    expect(right, collective, number);
+  }
+
+  /// Before collectives in which some wait for nobody, and would be a whole batch ahead; is not counted.
+  Task<> meet() {
+    const double begin = now_ns();
+    co_await self_.world().barrier();
+    met_ns_ += now_ns() - begin;
+  }
+
   /// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
   Task<double> batch_ns(Many many, std::uint64_t count) {
     const std::uint64_t stride = bytes_ > 8 ? bytes_ / 8 - 1 : 1;
     co_await self_.world().barrier();
+    met_ns_ = 0;
     const double begin = now_ns();
     co_await (this->*many)(count, stride);
-    const double taken = now_ns() - begin;
+    const double taken = now_ns() - begin - met_ns_;
     co_return co_await self_.world().all_reduce(taken, [](double a, double b) { return std::max(a, b); });
   }
 
   Rank& self_;
   std::uint64_t bytes_;
-  Memory source_;  // all_to_all only
+  Memory source_;  // all_to_all and reduce_scatter only
   Memory data_;
+  double met_ns_ = 0;  // of this batch
 };
 
 struct Collective {
@@ -161,6 +242,10 @@ struct Collective {
 
 constexpr Collective kCollectives[] = {{"broadcast", &Loop::broadcasts, false},
                                        {"all_reduce", &Loop::all_reduces, false},
+                                       {"reduce", &Loop::reduces, false},
+                                       {"reduce_scatter", &Loop::reduce_scatters, false},
+                                       {"scan", &Loop::scans, false},
+                                       {"exclusive_scan", &Loop::exclusive_scans, false},
                                        {"all_to_all", &Loop::all_to_alls, true},
                                        {"barrier", &Loop::barriers, false}};
 
@@ -194,7 +279,8 @@ Task<> measure_all(Rank& self, const Collective& collective, std::vector<std::ui
 int main(int argc, char** argv) {
   const Collective* collective = argc > 2 ? find(argv[1]) : nullptr;
   if (collective == nullptr) {
-    fmt::print(stderr, "usage: peers-collectives broadcast|all_reduce|all_to_all|barrier BYTES...\n");
+    fmt::print(stderr, "usage: peers-collectives COLLECTIVE BYTES...; it knows:\n");
+    for (const Collective& each : kCollectives) fmt::print(stderr, "  {}\n", each.name);
     return 2;
   }
   std::vector<std::uint64_t> sizes;
