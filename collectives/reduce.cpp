@@ -10,10 +10,10 @@
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/blocks.hpp"
 #include "collectives/data/scratch.hpp"
+#include "collectives/node/exchanged_values.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/short_collective.hpp"
 #include "collectives/reductions.hpp"
-#include "runtime/core/copy_short.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -54,45 +54,7 @@ Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<co
   round.decide(local.local_index() + 1);
 }
 
-/// Few local members look at each other's values. All combine them from the first to the last, so that all get the same
-/// bits.
-struct ExchangedValues {
-  static constexpr bool kAwaitsAll = true;
-
-  std::span<const std::byte> values;
-  std::span<std::byte> result;
-  Reduction reduction;
-
-  bool gives(LocalCollective& /*local*/) const noexcept { return true; }
-  std::span<const std::byte> given() const noexcept { return values; }
-  bool take(LocalCollective& local) const {
-    // What is contributed inline is aligned to 8 bytes, and some elements want more.
-    if (values.size() <= Contribution::kInlineBytesMax && reduction.element_bytes % 16 == 0) {
-      take_aligned(local);
-      return true;
-    }
-    const std::byte* sum = values_of(local, 0);
-    for (std::uint32_t other = 1; other < local.count(); ++other) {
-      reduction.combine(sum, values_of(local, other), result.data(), values.size());
-      sum = result.data();
-    }
-    return true;
-  }
-
- private:
-  /// The first two are looked at before the result takes the place of this member's values.
-  const std::byte* values_of(LocalCollective& local, std::uint32_t member) const {
-    return member == local.local_index() && member < 2 ? values.data() : local.data_of(member, values.size());
-  }
-  void take_aligned(LocalCollective& local) const {
-    alignas(64) std::byte aligned[Contribution::kInlineBytesMax];
-    for (std::uint32_t other = 0; other < local.count(); ++other) {
-      copy_short({local.data_of(other, values.size()), values.size()}, other == 0 ? result.data() : aligned);
-      if (other > 0) reduction.combine(result.data(), aligned, result.data(), result.size());
-    }
-  }
-};
-
+/// Whether few local members look at each other's values (ExchangedValues).
 bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   // Each combines all: among many only as much as costs less than to wait for one who does it; of two none does more
   // than when each combines a half and copies the other.
@@ -134,7 +96,8 @@ Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<co
                         std::span<std::byte> result, const Reduction& reduction) {
   const bool leads = local.local_index() == 0;
   const std::span<std::byte> of_node = nodes == nullptr || leads ? result : std::span<std::byte>();
-  const std::uint64_t step = co_await within::reduce_large(local, values, of_node, reduction) + 1;
+  const within::Takers takers = nodes == nullptr ? within::Takers::all : within::Takers::one;
+  const std::uint64_t step = co_await within::reduce_large(local, values, of_node, takers, reduction) + 1;
   if (nodes == nullptr) co_return;
   if (leads) {
     co_await nodes->in_phase("between nodes", between::all_reduce(*nodes, result, reduction));
@@ -173,7 +136,7 @@ Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::
   const bool staged = !small && !within::can_expose(team);
   const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
   Task<> part = small      ? all_reduce_small(local, others, values, result, reduction)
-                : staged   ? within::reduce_staged(local, values, result, reduction)
+                : staged   ? within::reduce_staged(local, values, result, within::Takers::all, reduction)
                 : in_place ? all_reduce_in_place(local, values, result, reduction)
                            : all_reduce_large(local, others, values, result, reduction);
   co_await local.run(std::move(part));
@@ -184,9 +147,9 @@ Task<> reduce_on_node(Team& team, LocalCollective& local, std::span<const std::b
   if (values.size() <= kSmallBytesMax)
     co_await within::reduce_small(local, values, result, leader, reduction);
   else if (!within::can_expose(team))
-    co_await within::reduce_staged(local, values, result, reduction);
+    co_await within::reduce_staged(local, values, result, within::Takers::one, reduction);
   else
-    co_await within::reduce_large(local, values, result, reduction);
+    co_await within::reduce_large(local, values, result, within::Takers::one, reduction);
 }
 
 /// `result`: at the root; others combine in memory of their own.

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <vector>
 
+#include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/reductions.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
@@ -33,6 +34,11 @@ class ReduceScatter : public Reducing {
     if (!is_direct() || source_ == target_) return by_elements();
     return reduce_scatter_bytes(team(), bytes_at(source_, total()), bytes_at(target_, mine()), blocks_, reduction(),
                                 Algorithm::automatic, kNowhere);
+  }
+  void finish() const {
+    if (!is_direct() || source_ == target_) return run(comm(), by_elements());
+    internals::reduce_scatter_blocking(team(), bytes_at(source_, total()), bytes_at(target_, mine()), blocks_,
+                                       reduction(), kNowhere, runner());
   }
 
  private:
