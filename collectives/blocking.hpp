@@ -37,6 +37,8 @@ void broadcast_blocking(Team& team, std::span<std::byte> data, std::uint32_t roo
                         RunTask run);
 void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
                          Reduction reduction, std::source_location where, RunTask run);
+void reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                     std::uint32_t root, std::source_location where, RunTask run);
 void reduce_scatter_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
                              const Blocks& blocks, Reduction reduction, std::source_location where, RunTask run);
 void scan_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,

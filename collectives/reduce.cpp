@@ -161,28 +161,9 @@ Task<> reduce_between(Group group, std::span<const std::byte> values, std::span<
   co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root));
 }
 
-}  // namespace
-
-Task<> all_reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
-                        Algorithm algorithm, std::source_location where) {
-  const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
-  if (!suits_exchange(team, values.size()))
-    return all_reduce_by_levels(team, values, result, reduction, algorithm, call);
-  return short_collective(on_device(team, values, result), team, call, ExchangedValues{values, result, reduction});
-}
-
-void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
-                         Reduction reduction, std::source_location where, RunTask run) {
-  if (!suits_exchange(team, values.size()))
-    return run(all_reduce_bytes(team, values, result, reduction, Algorithm::automatic, where));
-  const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
-  short_collective_blocking(on_device(team, values, result), team, call, ExchangedValues{values, result, reduction},
-                            run);
-}
-
-Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
-                    std::uint32_t root, Algorithm algorithm, std::source_location where) {
-  const HostParticipation participation(team, {Called::reduce, values.size(), root, where}, values, result);
+Task<> reduce_by_levels(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                        std::uint32_t root, Algorithm algorithm, CollectiveCall call) {
+  const HostParticipation participation(team, call, values, result);
   if (team.size() == 1) co_return copy_bytes(values, result);
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
@@ -204,6 +185,47 @@ Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std
   co_await local.run(reduce_on_node(team, local, values, result, leader, reduction));
   if (leads && nodes.count() > 1)
     co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root_node));
+}
+
+/// Whether members give their values to the root by shared memory, as small as they are (ReducedValues).
+bool suits_giving(Team& team, std::size_t bytes) noexcept {
+  return team.size() > 1 && bytes <= kSmallBytesMax && within::can_exchange(team, bytes, team.size(), kSmallBytesMax);
+}
+
+}  // namespace
+
+Task<> all_reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                        Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
+  if (!suits_exchange(team, values.size()))
+    return all_reduce_by_levels(team, values, result, reduction, algorithm, call);
+  return short_collective(on_device(team, values, result), team, call, ExchangedValues{values, result, reduction});
+}
+
+void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                         Reduction reduction, std::source_location where, RunTask run) {
+  if (!suits_exchange(team, values.size()))
+    return run(all_reduce_bytes(team, values, result, reduction, Algorithm::automatic, where));
+  const CollectiveCall call{Called::all_reduce, values.size(), CollectiveCall::kNoRoot, where};
+  short_collective_blocking(on_device(team, values, result), team, call, ExchangedValues{values, result, reduction},
+                            run);
+}
+
+Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                    std::uint32_t root, Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{Called::reduce, values.size(), root, where};
+  if (!suits_giving(team, values.size()))
+    return reduce_by_levels(team, values, result, reduction, root, algorithm, call);
+  return short_collective(on_device(team, values, result), team, call, ReducedValues{values, result, reduction, root});
+}
+
+void reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                     std::uint32_t root, std::source_location where, RunTask run) {
+  if (!suits_giving(team, values.size()))
+    return run(reduce_bytes(team, values, result, reduction, root, Algorithm::automatic, where));
+  const CollectiveCall call{Called::reduce, values.size(), root, where};
+  short_collective_blocking(on_device(team, values, result), team, call, ReducedValues{values, result, reduction, root},
+                            run);
 }
 
 }  // namespace coracle::internals

@@ -46,7 +46,7 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
     co_await scan_small(local, values, before, reduction);
     if (needs_sum) reduction.combine(before.data(), values.data(), sum.data(), values.size());
   } else {
-    step = co_await within::scan_large(local, false, {ScanKind::exclusive, values, before, sum}, reduction);
+    step = co_await within::scan_large(team, local, {ScanKind::exclusive, values, before, sum}, reduction);
   }
   if (nodes.count() == 1) co_return;
   const std::span<std::byte> others = local.keep(values.size());  // those of earlier nodes
@@ -93,8 +93,8 @@ Task<> scan_by_levels(Team& team, const ScanData& data, const Reduction& reducti
     copy_bytes(has_before ? before : data.values, data.result);
 }
 
-Task<> scan_on_node(LocalCollective& local, const Team& team, const ScanData& data, const Reduction& reduction) {
-  co_await within::scan_large(local, !within::can_expose(team), data, reduction);
+Task<> scan_on_node(Team& team, LocalCollective& local, const ScanData& data, const Reduction& reduction) {
+  co_await within::scan_large(team, local, data, reduction);
 }
 
 /// `first`: as of exclusive_scan_bytes().
@@ -103,7 +103,7 @@ Task<> scan_long(Team& team, ScanData data, Reduction reduction, const std::byte
   const bool on_node = team.nodes().count() == 1 && team.size() > 1 && data.values.size() > kScannedAtOnceMax;
   if (on_node && within::suits_scan_large(team, data.values.size(), reduction)) {
     LocalCollective local(team);
-    co_await local.run(scan_on_node(local, team, data, reduction));
+    co_await local.run(scan_on_node(team, local, data, reduction));
   } else {
     co_await scan_by_levels(team, data, reduction, participation.sequence());
   }

@@ -32,9 +32,10 @@ class GivenElements {
   alignas(64) std::byte room_[Contribution::kInlineBytesMax];
 };
 
-/// Members look at each other's values. All combine them from the first to the last, so that all get the same bits.
+/// Members look at each other's values. All combine them from the first to the last, so that all get the same bits. Who
+/// gets nothing waits for nobody.
 struct ExchangedValues {
-  static constexpr bool kAwaitsAll = true;
+  static constexpr bool kAwaitsAll = false;
 
   std::span<const std::byte> values;
   std::span<std::byte> result;  ///< May be `values`.
@@ -43,7 +44,12 @@ struct ExchangedValues {
 
   bool gives(LocalCollective& /*local*/) const noexcept { return true; }
   std::span<const std::byte> given() const noexcept { return values; }
+  bool awaits_all(LocalCollective& /*local*/) const noexcept { return !result.empty() || values.empty(); }
+  bool awaits(LocalCollective& local, std::uint32_t other) const noexcept {
+    return other != local.local_index() && awaits_all(local);
+  }
   bool take(LocalCollective& local) const {
+    if (!awaits_all(local)) return true;
     GivenElements elements(values.size(), reduction);
     if (elements.moves()) {
       take_moved(local, elements);
@@ -71,6 +77,36 @@ struct ExchangedValues {
       else
         reduction.combine(result.data(), elements(given), result.data(), result.size());
     }
+  }
+};
+
+/// Members give their values to one, who combines them.
+struct ReducedValues {
+  static constexpr bool kAwaitsAll = false;
+
+  std::span<const std::byte> values;
+  std::span<std::byte> result;  ///< At the root; may be `values`.
+  Reduction reduction;
+  std::uint32_t root;  ///< Its local index.
+
+  bool gives(LocalCollective& local) const noexcept { return local.local_index() != root; }
+  std::span<const std::byte> given() const noexcept { return values; }
+  bool awaits_all(LocalCollective& local) const noexcept { return local.local_index() == root; }
+  bool awaits(LocalCollective& local, std::uint32_t other) const noexcept { return other != root && awaits_all(local); }
+  bool take(LocalCollective& local) const {
+    if (!awaits_all(local)) return true;
+    GivenElements elements(values.size(), reduction);
+    const std::byte* sum = values.data();
+    for (std::uint32_t other = root; other-- > 0; sum = result.data())
+      reduction.combine(elements(given_by(local, other)), sum, result.data(), result.size());
+    for (std::uint32_t other = root + 1; other < local.count(); ++other, sum = result.data())
+      reduction.combine(sum, elements(given_by(local, other)), result.data(), result.size());
+    return true;
+  }
+
+ private:
+  std::span<const std::byte> given_by(LocalCollective& local, std::uint32_t other) const {
+    return {local.data_of(other, values.size()), values.size()};
   }
 };
 

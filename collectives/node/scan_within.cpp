@@ -50,35 +50,58 @@ namespace {
 constexpr std::size_t kScanPieceBytesMax = 64 * 1024;
 constexpr std::uint64_t kWindowPiecesMax = 8;
 
-/// What it has for the next one: its values where they lie (the first), or its result (of an inclusive scan); else a
-/// window of pieces, of which it uses a place again when the next one has taken what was there. So memory that nobody
-/// has touched yet is needed for results only.
+/// A piece of so many bytes, at most, of whole elements.
+std::size_t scan_piece_bytes(std::size_t bytes_max, const Reduction& reduction) noexcept {
+  const std::size_t elements = std::min(bytes_max, kScanPieceBytesMax) / reduction.element_bytes;
+  return std::max<std::size_t>(elements, 1) * reduction.element_bytes;
+}
+
+/// A piece where the windows lie in the arenas, of which an element may be a large part.
+std::size_t arena_piece_bytes(const NodeArea& node_area, const Reduction& reduction) noexcept {
+  return scan_piece_bytes(node_area.room_bytes_max() / kWindowPiecesMax, reduction);
+}
+
+/// Whether there is room for one in the arena, and they are not more than there are steps.
+bool arena_suits(const NodeArea& node_area, std::size_t bytes, const Reduction& reduction) noexcept {
+  constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << (NodeAreaPart::kStepBits - 2);
+  const std::size_t piece = arena_piece_bytes(node_area, reduction);
+  return piece <= node_area.room_bytes_max() && bytes / piece < kPiecesMax;
+}
+
+/// Whether each hands on copies, for which nobody waits: where nothing can be exposed; and where ranks share cores, if
+/// its arena is no hindrance, since a wait costs turns of others.
+bool is_staged(Team& team, bool is_roomy) noexcept {
+  return !can_expose(team) || (is_roomy && team.node_area().is_crowded());
+}
+
+/// What a member has for the next one: its values where they lie (the first), or its result (of an inclusive scan);
+/// else, and always where it is staged, a window of pieces, of which it uses a place again when the next one has taken
+/// what was there. So memory that nobody has touched yet is needed for results only.
 class LargeScan {
  public:
-  LargeScan(LocalCollective& local, bool staged, const ScanData& data, const Reduction& reduction)
+  LargeScan(Team& team, LocalCollective& local, const ScanData& data, const Reduction& reduction)
       : local_(local),
-        staged_(staged),
         data_(data),
         reduction_(reduction),
-        piece_(piece_bytes(local.round().node_area(), staged, reduction)),
+        is_roomy_(is_roomy(team.node_area(), data.values.size(), reduction)),
+        staged_(is_staged(team, is_roomy_)),
+        piece_(in_arena() ? arena_piece_bytes(team.node_area(), reduction)
+                          : scan_piece_bytes(kScanPieceBytesMax, reduction)),
         pieces_((data.values.size() + piece_ - 1) / piece_),
-        window_pieces_(std::min(window_pieces(local.round().node_area(), staged, piece_), pieces_)) {}
+        window_pieces_(std::min(
+            {in_arena() ? team.node_area().room_bytes_max() / piece_ : kWindowPiecesMax, kWindowPiecesMax, pieces_})) {}
   Task<std::uint64_t> run();
 
-  /// `staged`: the window lies in the arena, of which elements may be a large part.
-  static std::size_t piece_bytes(const NodeArea& node_area, bool staged, const Reduction& reduction) noexcept {
-    const std::size_t fits = staged ? node_area.room_bytes_max() / kWindowPiecesMax : kScanPieceBytesMax;
-    const std::size_t elements = std::min(fits, kScanPieceBytesMax) / reduction.element_bytes;
-    return std::max<std::size_t>(elements, 1) * reduction.element_bytes;
-  }
-  static std::uint64_t window_pieces(const NodeArea& node_area, bool staged, std::size_t piece) noexcept {
-    return staged ? std::min<std::uint64_t>(node_area.room_bytes_max() / piece, kWindowPiecesMax) : kWindowPiecesMax;
-  }
-
  private:
+  /// Whether its pieces are worth a wait each.
+  static bool is_roomy(const NodeArea& node_area, std::size_t bytes, const Reduction& reduction) noexcept {
+    constexpr std::size_t kPieceBytesMin = 16 * 1024;
+    return node_area.room_bytes_max() >= kWindowPiecesMax * kPieceBytesMin && arena_suits(node_area, bytes, reduction);
+  }
   /// What a member says once it has taken and combined a piece.
   static constexpr std::uint64_t step_of(std::uint64_t piece) noexcept { return piece + 2; }
 
+  bool in_arena() const noexcept { return staged_ || is_roomy_; }
   bool is_first() const noexcept { return local_.local_index() == 0; }
   bool is_last() const noexcept { return local_.local_index() + 1 == local_.count(); }
   bool has_window(std::uint32_t local_index) const noexcept {
@@ -86,7 +109,7 @@ class LargeScan {
   }
   Task<> open();
   Task<> combine(std::uint64_t piece);
-  Task<> hand_on_window(std::uint64_t piece);
+  Task<> hand_on_values();
   Task<std::byte*> place_for(std::uint64_t piece);
   std::size_t begin_of(std::uint64_t piece) const noexcept { return static_cast<std::size_t>(piece) * piece_; }
   template <class Byte>
@@ -98,9 +121,10 @@ class LargeScan {
   }
 
   LocalCollective& local_;
-  const bool staged_;
   const ScanData data_;
   const Reduction& reduction_;
+  const bool is_roomy_;
+  const bool staged_;
   const std::size_t piece_;
   const std::uint64_t pieces_;
   const std::uint64_t window_pieces_;
@@ -108,10 +132,10 @@ class LargeScan {
 };
 
 Task<> LargeScan::open() {
-  const std::size_t window_bytes = window_pieces_ * piece_;
-  if (!is_last() && has_window(local_.local_index()))
-    window_ = staged_ ? co_await local_.round().allocate_when_free(window_bytes) : local_.keep(window_bytes).data();
   if (is_last()) co_return;
+  const std::size_t bytes = window_pieces_ * piece_;
+  if (has_window(local_.local_index()))
+    window_ = in_arena() ? co_await local_.round().allocate_when_free(bytes) : local_.keep(bytes).data();
   const std::byte* handed = is_first() ? data_.values.data() : data_.result.data();
   local_.round().expose(window_ != nullptr ? window_ : handed, data_.values.size(), 1);
 }
@@ -145,23 +169,29 @@ Task<> LargeScan::combine(std::uint64_t piece) {
   co_await local_.take(previous, offset, result);
 }
 
-Task<std::uint64_t> LargeScan::run() {
-  const std::uint64_t last_step = step_of(pieces_ - 1);
-  co_await open();
-  for (std::uint64_t piece = 0; piece < pieces_ && !is_first(); ++piece) {
-    co_await combine(piece);
-    local_.round().publish(step_of(piece));
-  }
-  for (std::uint64_t piece = 0; piece < pieces_ && is_first() && window_ != nullptr; ++piece) {
+/// Of the first member.
+Task<> LargeScan::hand_on_values() {
+  for (std::uint64_t piece = 0; piece < pieces_ && window_ != nullptr; ++piece) {
     std::byte* const place = co_await place_for(piece);
     const std::span<const std::byte> values = part_of(data_.values, piece);
     std::memcpy(place, values.data(), values.size());
     local_.round().publish(step_of(piece));
   }
-  if (is_first() && window_ == nullptr) local_.round().publish(last_step);
-  if (is_first() && data_.kind == ScanKind::inclusive) copy_bytes(data_.values, data_.result);
+  if (window_ == nullptr) local_.round().publish(step_of(pieces_ - 1));
+  if (data_.kind == ScanKind::inclusive) copy_bytes(data_.values, data_.result);
+}
+
+Task<std::uint64_t> LargeScan::run() {
+  const std::uint64_t last_step = step_of(pieces_ - 1);
+  co_await open();
+  if (is_first()) co_await hand_on_values();
+  for (std::uint64_t piece = 0; piece < pieces_ && !is_first(); ++piece) {
+    co_await combine(piece);
+    local_.round().publish(step_of(piece));
+  }
   // What lies in the arena stays until all are through with the round.
-  if (!is_last() && !staged_) co_await local_.wait(local_.local_index() + 1, last_step);
+  const bool may_go = is_last() || (in_arena() && has_window(local_.local_index()));
+  if (!may_go) co_await local_.wait(local_.local_index() + 1, last_step);
   co_return last_step;
 }
 
@@ -173,14 +203,11 @@ bool suits_scan_short(Team& team, std::size_t bytes) noexcept {
 }
 
 bool suits_scan_large(Team& team, std::size_t bytes, const Reduction& reduction) noexcept {
-  if (can_expose(team)) return true;
-  constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << (NodeAreaPart::kStepBits - 2);
-  const std::size_t piece = LargeScan::piece_bytes(team.node_area(), true, reduction);
-  return team.nodes().count() == 1 && piece <= team.node_area().room_bytes_max() && bytes / piece < kPiecesMax;
+  return can_expose(team) || (team.nodes().count() == 1 && arena_suits(team.node_area(), bytes, reduction));
 }
 
-Task<std::uint64_t> scan_large(LocalCollective& local, bool staged, ScanData data, const Reduction& reduction) {
-  LargeScan scan(local, staged, data, reduction);
+Task<std::uint64_t> scan_large(Team& team, LocalCollective& local, ScanData data, const Reduction& reduction) {
+  LargeScan scan(team, local, data, reduction);
   co_return co_await scan.run();
 }
 

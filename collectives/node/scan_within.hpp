@@ -52,8 +52,7 @@ namespace coracle::internals::within {
 bool suits_scan_short(Team& team, std::size_t bytes) noexcept;
 bool suits_scan_large(Team& team, std::size_t bytes, const Reduction& reduction) noexcept;
 
-/// Large data: each hands on to the next what is combined so far, piece by piece. `staged`: by way of the arena, where
-/// nothing can be exposed. Gives the last step.
-Task<std::uint64_t> scan_large(LocalCollective& local, bool staged, ScanData data, const Reduction& reduction);
+/// Large data: each hands on to the next what is combined so far, piece by piece. Gives the last step.
+Task<std::uint64_t> scan_large(Team& team, LocalCollective& local, ScanData data, const Reduction& reduction);
 
 }  // namespace coracle::internals::within

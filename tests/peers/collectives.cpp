@@ -54,8 +54,12 @@ class Loop {
  public:
   using Many = Task<> (Loop::*)(std::uint64_t count, std::uint64_t stride);
 
-  Loop(Rank& self, std::uint64_t bytes, std::uint64_t blocks)
-      : self_(self), bytes_(bytes), source_(zeroed((bytes + 8) * blocks)), data_(zeroed((bytes + 8) * blocks)) {}
+  Loop(Rank& self, coracle::internals::Team& back, std::uint64_t bytes, std::uint64_t blocks)
+      : self_(self),
+        bytes_(bytes),
+        source_(zeroed((bytes + 8) * blocks)),
+        data_(zeroed((bytes + 8) * blocks)),
+        back_(back) {}
 
   // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
   // last one of the data (of each block in all_to_all and reduce_scatter) in timed batches.
@@ -85,13 +89,16 @@ class Loop {
     }
   }
 
+  // Where some wait for nobody, and would be a whole batch ahead, the way goes there and back: in every second
+  // operation from the last rank to the first.
+
   Task<> reduces(std::uint64_t count, std::uint64_t stride) {
     double* values = reinterpret_cast<double*>(data());
     for (std::uint64_t number = 0; number < count; ++number) {
-      const double step = fill(values, number, stride);
-      co_await meet();
-      co_await self_.world().reduce(std::span(values, words()), std::plus<>(), 0);
-      if (self_.id() == 0) expect_sum(values, step, self_.size(), stride, "reduce", number);
+      const double step = fill(values, self_.id(), number, stride);
+      const std::uint32_t root = number % 2 == 0 ? 0 : self_.size() - 1;
+      co_await self_.world().reduce(std::span(values, words()), std::plus<>(), root);
+      if (self_.id() == root) expect_sum(values, step, self_.size(), stride, "reduce", number);
     }
   }
 
@@ -125,20 +132,20 @@ class Loop {
   Task<> scans(std::uint64_t count, std::uint64_t stride) {
     double* values = reinterpret_cast<double*>(data());
     for (std::uint64_t number = 0; number < count; ++number) {
-      const double step = fill(values, number, stride);
-      co_await meet();
-      co_await self_.world().scan(std::span(values, words()), std::plus<>());
-      expect_sum(values, step, self_.id() + 1, stride, "scan", number);
+      coracle::internals::Team& team = number % 2 == 0 ? self_.world() : back_;
+      const double step = fill(values, team.index(), number, stride);
+      co_await team.scan(std::span(values, words()), std::plus<>());
+      expect_sum(values, step, team.index() + 1, stride, "scan", number);
     }
   }
 
   Task<> exclusive_scans(std::uint64_t count, std::uint64_t stride) {
     double* values = reinterpret_cast<double*>(data());
     for (std::uint64_t number = 0; number < count; ++number) {
-      const double step = fill(values, number, stride);
-      co_await meet();
-      co_await self_.world().exclusive_scan(std::span(values, words()), std::plus<>(), 0.0);
-      expect_sum(values, step, self_.id(), stride, "exclusive_scan", number);
+      coracle::internals::Team& team = number % 2 == 0 ? self_.world() : back_;
+      const double step = fill(values, team.index(), number, stride);
+      co_await team.exclusive_scan(std::span(values, words()), std::plus<>(), 0.0);
+      expect_sum(values, step, team.index(), stride, "exclusive_scan", number);
     }
   }
 
@@ -194,10 +201,10 @@ class Loop {
     std::abort();
   }
 
-  /// What this rank gives, of an operation's `step`, which it returns.
-  double fill(double* values, std::uint64_t number, std::uint64_t stride) const {
+  /// What the member at `place` gives, of an operation's `step`, which it returns.
+  double fill(double* values, std::uint32_t place, std::uint64_t number, std::uint64_t stride) const {
     const auto step = static_cast<double>(number % 1024);
-    for (std::uint64_t i = 0; i < words(); i += stride) values[i] = step + self_.id() + static_cast<double>(i);
+    for (std::uint64_t i = 0; i < words(); i += stride) values[i] = step + place + static_cast<double>(i);
     return step;
   }
   /// The sums of the first `ranks` of them.
@@ -209,21 +216,13 @@ class Loop {
     expect(right, collective, number);
   }
 
-  /// Before collectives in which some wait for nobody, and would be a whole batch ahead; is not counted.
-  Task<> meet() {
-    const double begin = now_ns();
-    co_await self_.world().barrier();
-    met_ns_ += now_ns() - begin;
-  }
-
   /// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
   Task<double> batch_ns(Many many, std::uint64_t count) {
     const std::uint64_t stride = bytes_ > 8 ? bytes_ / 8 - 1 : 1;
     co_await self_.world().barrier();
-    met_ns_ = 0;
     const double begin = now_ns();
     co_await (this->*many)(count, stride);
-    const double taken = now_ns() - begin - met_ns_;
+    const double taken = now_ns() - begin;
     co_return co_await self_.world().all_reduce(taken, [](double a, double b) { return std::max(a, b); });
   }
 
@@ -231,7 +230,7 @@ class Loop {
   std::uint64_t bytes_;
   Memory source_;  // all_to_all and reduce_scatter only
   Memory data_;
-  double met_ns_ = 0;  // of this batch
+  coracle::internals::Team& back_;  // the ranks from the last to the first
 };
 
 struct Collective {
@@ -268,8 +267,9 @@ Task<> settle(Rank& self) {
 
 Task<> measure_all(Rank& self, const Collective& collective, std::vector<std::uint64_t> sizes) {
   co_await settle(self);
+  const auto back = co_await self.world().split(0, self.size() - self.id());
   for (const std::uint64_t bytes : sizes) {
-    Loop loop(self, bytes, collective.blocks ? self.size() : 1);
+    Loop loop(self, *back, bytes, collective.blocks ? self.size() : 1);
     co_await loop.measure(collective.name, collective.run);
   }
 }

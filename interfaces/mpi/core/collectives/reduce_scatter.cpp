@@ -36,7 +36,7 @@ class ReduceScatter : public Reducing {
                                 Algorithm::automatic, kNowhere);
   }
   void finish() const {
-    if (!is_direct() || source_ == target_) return run(comm(), by_elements());
+    if (!is_direct() || source_ == target_) return run(comm(), start());
     internals::reduce_scatter_blocking(team(), bytes_at(source_, total()), bytes_at(target_, mine()), blocks_,
                                        reduction(), kNowhere, runner());
   }

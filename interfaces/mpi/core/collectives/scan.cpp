@@ -34,7 +34,7 @@ class ScanOf : public Reducing {
     return scan_elements(values(), result());
   }
   void finish() const {
-    if (!is_direct()) return run(comm(), by_elements());
+    if (!is_direct()) return run(comm(), start());
     const auto scan = inclusive_ ? internals::scan_blocking : internals::exclusive_scan_blocking;
     scan(team(), values(), result(), reduction(), kNowhere, runner());
   }
