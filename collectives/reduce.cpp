@@ -12,6 +12,7 @@
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/exchanged_values.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/scan_within.hpp"
 #include "collectives/node/short_collective.hpp"
 #include "collectives/reductions.hpp"
 
@@ -142,10 +143,19 @@ Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::
   co_await local.run(std::move(part));
 }
 
+/// Of two members the root combines all: it would fetch no less from the other one, and that one goes on sooner.
+Task<> reduce_pair(Team& team, LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                   std::uint32_t root, const Reduction& reduction) {
+  const ScanData data{ScanKind::inclusive, values, result, {}, root == 0};
+  co_await within::scan_large(team, local, data, reduction);
+}
+
 Task<> reduce_on_node(Team& team, LocalCollective& local, std::span<const std::byte> values,
                       std::span<std::byte> result, std::uint32_t leader, const Reduction& reduction) {
   if (values.size() <= kSmallBytesMax)
     co_await within::reduce_small(local, values, result, leader, reduction);
+  else if (local.count() == 2 && within::suits_scan_large(team, values.size(), reduction))
+    co_await reduce_pair(team, local, values, result, leader, reduction);
   else if (!within::can_expose(team))
     co_await within::reduce_staged(local, values, result, within::Takers::one, reduction);
   else

@@ -83,6 +83,7 @@ class LargeScan {
       : local_(local),
         data_(data),
         reduction_(reduction),
+        place_(at(local.local_index())),
         is_roomy_(is_roomy(team.node_area(), data.values.size(), reduction)),
         staged_(is_staged(team, is_roomy_)),
         piece_(in_arena() ? arena_piece_bytes(team.node_area(), reduction)
@@ -102,11 +103,13 @@ class LargeScan {
   static constexpr std::uint64_t step_of(std::uint64_t piece) noexcept { return piece + 2; }
 
   bool in_arena() const noexcept { return staged_ || is_roomy_; }
-  bool is_first() const noexcept { return local_.local_index() == 0; }
-  bool is_last() const noexcept { return local_.local_index() + 1 == local_.count(); }
-  bool has_window(std::uint32_t local_index) const noexcept {
-    return staged_ || (data_.kind == ScanKind::exclusive && local_index > 0);
+  bool is_first() const noexcept { return place_ == 0; }
+  bool is_last() const noexcept { return place_ + 1 == local_.count(); }
+  bool has_window(std::uint32_t place) const noexcept {
+    return staged_ || (data_.kind == ScanKind::exclusive && place > 0);
   }
+  /// The local index of who has this place, from place to place as it is handed on.
+  std::uint32_t at(std::uint32_t place) const noexcept { return data_.backwards ? local_.count() - 1 - place : place; }
   Task<> open();
   Task<> combine(std::uint64_t piece);
   Task<> hand_on_values();
@@ -116,13 +119,14 @@ class LargeScan {
   std::span<Byte> part_of(std::span<Byte> all, std::uint64_t piece) const noexcept {
     return all.subspan(begin_of(piece), std::min(piece_, all.size() - begin_of(piece)));
   }
-  std::size_t offset_at(std::uint32_t local_index, std::uint64_t piece) const noexcept {
-    return has_window(local_index) ? static_cast<std::size_t>(piece % window_pieces_) * piece_ : begin_of(piece);
+  std::size_t offset_at(std::uint32_t place, std::uint64_t piece) const noexcept {
+    return has_window(place) ? static_cast<std::size_t>(piece % window_pieces_) * piece_ : begin_of(piece);
   }
 
   LocalCollective& local_;
   const ScanData data_;
   const Reduction& reduction_;
+  const std::uint32_t place_;
   const bool is_roomy_;
   const bool staged_;
   const std::size_t piece_;
@@ -134,7 +138,7 @@ class LargeScan {
 Task<> LargeScan::open() {
   if (is_last()) co_return;
   const std::size_t bytes = window_pieces_ * piece_;
-  if (has_window(local_.local_index()))
+  if (has_window(place_))
     window_ = in_arena() ? co_await local_.round().allocate_when_free(bytes) : local_.keep(bytes).data();
   const std::byte* handed = is_first() ? data_.values.data() : data_.result.data();
   local_.round().expose(window_ != nullptr ? window_ : handed, data_.values.size(), 1);
@@ -142,16 +146,16 @@ Task<> LargeScan::open() {
 
 /// In the window, once the next one has taken what was there.
 Task<std::byte*> LargeScan::place_for(std::uint64_t piece) {
-  if (piece >= window_pieces_) co_await local_.wait(local_.local_index() + 1, step_of(piece - window_pieces_));
-  co_return window_ + offset_at(local_.local_index(), piece);
+  if (piece >= window_pieces_) co_await local_.wait(at(place_ + 1), step_of(piece - window_pieces_));
+  co_return window_ + offset_at(place_, piece);
 }
 
 /// Of what the one before has handed on.
 Task<> LargeScan::combine(std::uint64_t piece) {
-  const std::uint32_t previous = local_.local_index() - 1;
+  const std::uint32_t previous = at(place_ - 1);
   co_await local_.wait(previous, step_of(piece));
   if (piece == 0) local_.check_bytes(previous, data_.values.size());
-  const std::size_t offset = offset_at(previous, piece);
+  const std::size_t offset = offset_at(place_ - 1, piece);
   const std::span<const std::byte> values = part_of(data_.values, piece);
   const std::span<std::byte> result = part_of(data_.result, piece);
   if (data_.kind == ScanKind::inclusive) {
@@ -178,7 +182,7 @@ Task<> LargeScan::hand_on_values() {
     local_.round().publish(step_of(piece));
   }
   if (window_ == nullptr) local_.round().publish(step_of(pieces_ - 1));
-  if (data_.kind == ScanKind::inclusive) copy_bytes(data_.values, data_.result);
+  if (data_.kind == ScanKind::inclusive && !data_.result.empty()) copy_bytes(data_.values, data_.result);
 }
 
 Task<std::uint64_t> LargeScan::run() {
@@ -190,8 +194,8 @@ Task<std::uint64_t> LargeScan::run() {
     local_.round().publish(step_of(piece));
   }
   // What lies in the arena stays until all are through with the round.
-  const bool may_go = is_last() || (in_arena() && has_window(local_.local_index()));
-  if (!may_go) co_await local_.wait(local_.local_index() + 1, last_step);
+  const bool may_go = is_last() || (in_arena() && has_window(place_));
+  if (!may_go) co_await local_.wait(at(place_ + 1), last_step);
   co_return last_step;
 }
 

@@ -23,6 +23,7 @@ struct ScanData {
   std::span<const std::byte> values;
   std::span<std::byte> result;  ///< May be `values`; of an exclusive one's first member: is not looked at.
   std::span<std::byte> sum;     ///< Of an exclusive one's last member: of all up to this one; empty: nobody needs it.
+  bool backwards = false;       ///< From the last member to the first: what is combined is in the team's order still.
 };
 
 /// Small data: each combines what those before it have given. A kind of ShortCollective.
