@@ -68,10 +68,11 @@ bool arena_suits(const NodeArea& node_area, std::size_t bytes, const Reduction& 
   return piece <= node_area.room_bytes_max() && bytes / piece < kPiecesMax;
 }
 
-/// Whether each hands on copies, for which nobody waits: where nothing can be exposed; and where ranks share cores, if
-/// its arena is no hindrance, since a wait costs turns of others.
-bool is_staged(Team& team, bool is_roomy) noexcept {
-  return !can_expose(team) || (is_roomy && team.node_area().is_crowded());
+/// Whether each hands on copies: where nothing can be exposed, and where its arena is no hindrance. Nobody waits for
+/// the next one then; and what a program writes again, as its values, is not in the caches of others, which would have
+/// to give it back line by line.
+bool is_staged(Team& team, Round& round, bool is_roomy) noexcept {
+  return !can_expose(team) || (is_roomy && round.copies_at_once());
 }
 
 /// What a member has for the next one: its values where they lie (the first), or its result (of an inclusive scan);
@@ -85,7 +86,7 @@ class LargeScan {
         reduction_(reduction),
         place_(at(local.local_index())),
         is_roomy_(is_roomy(team.node_area(), data.values.size(), reduction)),
-        staged_(is_staged(team, is_roomy_)),
+        staged_(is_staged(team, local.round(), is_roomy_)),
         piece_(in_arena() ? arena_piece_bytes(team.node_area(), reduction)
                           : scan_piece_bytes(kScanPieceBytesMax, reduction)),
         pieces_((data.values.size() + piece_ - 1) / piece_),
