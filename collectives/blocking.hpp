@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "collectives/data/blocks.hpp"
 #include "collectives/data/reduction.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/team/team.hpp"
@@ -36,6 +37,15 @@ void broadcast_blocking(Team& team, std::span<std::byte> data, std::uint32_t roo
                         RunTask run);
 void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
                          Reduction reduction, std::source_location where, RunTask run);
+void reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                     std::uint32_t root, std::source_location where, RunTask run);
+void reduce_scatter_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
+                             const Blocks& blocks, Reduction reduction, std::source_location where, RunTask run);
+void scan_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                   std::source_location where, RunTask run);
+/// Without an element that comes first.
+void exclusive_scan_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                             Reduction reduction, std::source_location where, RunTask run);
 /// A block as long as the others for each member; see exchanges_at_once().
 void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                          std::source_location where, RunTask run);

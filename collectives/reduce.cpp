@@ -10,10 +10,11 @@
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/blocks.hpp"
 #include "collectives/data/scratch.hpp"
+#include "collectives/node/exchanged_values.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/scan_within.hpp"
 #include "collectives/node/short_collective.hpp"
 #include "collectives/reductions.hpp"
-#include "runtime/core/copy_short.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -54,45 +55,7 @@ Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<co
   round.decide(local.local_index() + 1);
 }
 
-/// Few local members look at each other's values. All combine them from the first to the last, so that all get the same
-/// bits.
-struct ExchangedValues {
-  static constexpr bool kAwaitsAll = true;
-
-  std::span<const std::byte> values;
-  std::span<std::byte> result;
-  Reduction reduction;
-
-  bool gives(LocalCollective& /*local*/) const noexcept { return true; }
-  std::span<const std::byte> given() const noexcept { return values; }
-  bool take(LocalCollective& local) const {
-    // What is contributed inline is aligned to 8 bytes, and some elements want more.
-    if (values.size() <= Contribution::kInlineBytesMax && reduction.element_bytes % 16 == 0) {
-      take_aligned(local);
-      return true;
-    }
-    const std::byte* sum = values_of(local, 0);
-    for (std::uint32_t other = 1; other < local.count(); ++other) {
-      reduction.combine(sum, values_of(local, other), result.data(), values.size());
-      sum = result.data();
-    }
-    return true;
-  }
-
- private:
-  /// The first two are looked at before the result takes the place of this member's values.
-  const std::byte* values_of(LocalCollective& local, std::uint32_t member) const {
-    return member == local.local_index() && member < 2 ? values.data() : local.data_of(member, values.size());
-  }
-  void take_aligned(LocalCollective& local) const {
-    alignas(64) std::byte aligned[Contribution::kInlineBytesMax];
-    for (std::uint32_t other = 0; other < local.count(); ++other) {
-      copy_short({local.data_of(other, values.size()), values.size()}, other == 0 ? result.data() : aligned);
-      if (other > 0) reduction.combine(result.data(), aligned, result.data(), result.size());
-    }
-  }
-};
-
+/// Whether few local members look at each other's values (ExchangedValues).
 bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   // Each combines all: among many only as much as costs less than to wait for one who does it; of two none does more
   // than when each combines a half and copies the other.
@@ -134,7 +97,8 @@ Task<> all_reduce_large(LocalCollective& local, const Group* nodes, std::span<co
                         std::span<std::byte> result, const Reduction& reduction) {
   const bool leads = local.local_index() == 0;
   const std::span<std::byte> of_node = nodes == nullptr || leads ? result : std::span<std::byte>();
-  const std::uint64_t step = co_await within::reduce_large(local, values, of_node, reduction) + 1;
+  const within::Takers takers = nodes == nullptr ? within::Takers::all : within::Takers::one;
+  const std::uint64_t step = co_await within::reduce_large(local, values, of_node, takers, reduction) + 1;
   if (nodes == nullptr) co_return;
   if (leads) {
     co_await nodes->in_phase("between nodes", between::all_reduce(*nodes, result, reduction));
@@ -173,20 +137,29 @@ Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::
   const bool staged = !small && !within::can_expose(team);
   const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
   Task<> part = small      ? all_reduce_small(local, others, values, result, reduction)
-                : staged   ? within::reduce_staged(local, values, result, reduction)
+                : staged   ? within::reduce_staged(local, values, result, within::Takers::all, reduction)
                 : in_place ? all_reduce_in_place(local, values, result, reduction)
                            : all_reduce_large(local, others, values, result, reduction);
   co_await local.run(std::move(part));
+}
+
+/// Of two members the root combines all: it would fetch no less from the other one, and that one goes on sooner.
+Task<> reduce_pair(Team& team, LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
+                   std::uint32_t root, const Reduction& reduction) {
+  const ScanData data{ScanKind::inclusive, values, result, {}, root == 0};
+  co_await within::scan_large(team, local, data, reduction);
 }
 
 Task<> reduce_on_node(Team& team, LocalCollective& local, std::span<const std::byte> values,
                       std::span<std::byte> result, std::uint32_t leader, const Reduction& reduction) {
   if (values.size() <= kSmallBytesMax)
     co_await within::reduce_small(local, values, result, leader, reduction);
+  else if (local.count() == 2 && within::suits_scan_large(team, values.size(), reduction))
+    co_await reduce_pair(team, local, values, result, leader, reduction);
   else if (!within::can_expose(team))
-    co_await within::reduce_staged(local, values, result, reduction);
+    co_await within::reduce_staged(local, values, result, within::Takers::one, reduction);
   else
-    co_await within::reduce_large(local, values, result, reduction);
+    co_await within::reduce_large(local, values, result, within::Takers::one, reduction);
 }
 
 /// `result`: at the root; others combine in memory of their own.
@@ -196,6 +169,37 @@ Task<> reduce_between(Group group, std::span<const std::byte> values, std::span<
   if (group.position() != root) result = own.emplace(values.size()).span();
   copy_bytes(values, result);
   co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root));
+}
+
+Task<> reduce_by_levels(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                        std::uint32_t root, Algorithm algorithm, CollectiveCall call) {
+  const HostParticipation participation(team, call, values, result);
+  if (team.size() == 1) co_return copy_bytes(values, result);
+  const std::uint64_t sequence = participation.sequence();
+  const TeamNodes& nodes = team.nodes();
+  if (goes_by_messages(team, values.size(), reduction)) {
+    co_await reduce_between(Group(team, sequence).choosing(algorithm), values, result, reduction, root);
+    co_return;
+  }
+  const Group group = Group::of_nodes(team, sequence, root).choosing(algorithm);
+  const std::uint32_t root_node = nodes.node_of(root);
+  if (nodes.size_of(nodes.own()) == 1) {
+    co_await reduce_between(group, values, result, reduction, root_node);
+    co_return;
+  }
+  const std::uint32_t leader = root_node == nodes.own() ? nodes.local_index_of(root) : 0;
+  LocalCollective local(team);
+  const bool leads = local.local_index() == leader;
+  std::optional<Scratch> sum;  // of a leader that is not the root
+  if (leads && team.index() != root) result = sum.emplace(values.size()).span();
+  co_await local.run(reduce_on_node(team, local, values, result, leader, reduction));
+  if (leads && nodes.count() > 1)
+    co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root_node));
+}
+
+/// Whether members give their values to the root by shared memory, as small as they are (ReducedValues).
+bool suits_giving(Team& team, std::size_t bytes) noexcept {
+  return team.size() > 1 && bytes <= kSmallBytesMax && within::can_exchange(team, bytes, team.size(), kSmallBytesMax);
 }
 
 }  // namespace
@@ -219,28 +223,19 @@ void all_reduce_blocking(Team& team, std::span<const std::byte> values, std::spa
 
 Task<> reduce_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
                     std::uint32_t root, Algorithm algorithm, std::source_location where) {
-  const HostParticipation participation(team, {Called::reduce, values.size(), root, where}, values, result);
-  if (team.size() == 1) co_return copy_bytes(values, result);
-  const std::uint64_t sequence = participation.sequence();
-  const TeamNodes& nodes = team.nodes();
-  if (goes_by_messages(team, values.size(), reduction)) {
-    co_await reduce_between(Group(team, sequence).choosing(algorithm), values, result, reduction, root);
-    co_return;
-  }
-  const Group group = Group::of_nodes(team, sequence, root).choosing(algorithm);
-  const std::uint32_t root_node = nodes.node_of(root);
-  if (nodes.size_of(nodes.own()) == 1) {
-    co_await reduce_between(group, values, result, reduction, root_node);
-    co_return;
-  }
-  const std::uint32_t leader = root_node == nodes.own() ? nodes.local_index_of(root) : 0;
-  LocalCollective local(team);
-  const bool leads = local.local_index() == leader;
-  std::optional<Scratch> sum;  // of a leader that is not the root
-  if (leads && team.index() != root) result = sum.emplace(values.size()).span();
-  co_await local.run(reduce_on_node(team, local, values, result, leader, reduction));
-  if (leads && nodes.count() > 1)
-    co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root_node));
+  const CollectiveCall call{Called::reduce, values.size(), root, where};
+  if (!suits_giving(team, values.size()))
+    return reduce_by_levels(team, values, result, reduction, root, algorithm, call);
+  return short_collective(on_device(team, values, result), team, call, ReducedValues{values, result, reduction, root});
+}
+
+void reduce_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                     std::uint32_t root, std::source_location where, RunTask run) {
+  if (!suits_giving(team, values.size()))
+    return run(reduce_bytes(team, values, result, reduction, root, Algorithm::automatic, where));
+  const CollectiveCall call{Called::reduce, values.size(), root, where};
+  short_collective_blocking(on_device(team, values, result), team, call, ReducedValues{values, result, reduction, root},
+                            run);
 }
 
 }  // namespace coracle::internals

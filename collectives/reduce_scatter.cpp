@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocking.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
+#include "collectives/node/exchanged_values.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/short_collective.hpp"
 #include "collectives/reductions.hpp"
 
 namespace coracle::internals {
@@ -26,6 +29,11 @@ Task<> combine_on_node(LocalCollective& local, std::span<const std::byte> values
   if (!small) co_await local.meet(2);
 }
 
+/// Where members can't expose their values.
+bool blocks_suit_staging(Team& team, std::size_t bytes, const Blocks& blocks, const Reduction& reduction) noexcept {
+  return team.size() > 1 && bytes > 0 && within::suits_reduce_scatter_staged(team, blocks, reduction);
+}
+
 Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std::span<const std::byte> values,
                          std::span<std::byte> mine, const Blocks& blocks, const Reduction& reduction) {
   const TeamNodes& nodes = team.nodes();
@@ -40,7 +48,7 @@ Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std:
   else if (values.size() <= std::min(kScatteredAtOnceMax, local->given_bytes_max()))
     co_await within::reduce_small(*local, values, sum.span(), 0, reduction);
   else
-    step = co_await within::reduce_large(*local, values, sum.span(), reduction);
+    step = co_await within::reduce_large(*local, values, sum.span(), within::Takers::one, reduction);
   if (leads)
     co_await leaders.in_phase("between nodes",
                               between::reduce_scatter(leaders, sum.span(), part, packed.by_node(), reduction));
@@ -52,17 +60,20 @@ Task<> reduce_two_levels(LocalCollective* local, Team& team, Group leaders, std:
   co_await within::hand_out(*local, part, step + 2);
 }
 
-}  // namespace
-
-Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
-                            Reduction reduction, Algorithm algorithm, std::source_location where) {
-  const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
-  const HostParticipation participation(team, call, values, mine);
+void check_scattered(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
+                     const Blocks& blocks) {
   check_blocks("reduce_scatter", blocks, team.size(), values.size());
   check_block("reduce_scatter", blocks, team.index(), mine.size());
+}
+
+Task<> reduce_scatter_by_levels(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
+                                Reduction reduction, Algorithm algorithm, CollectiveCall call) {
+  const HostParticipation participation(team, call, values, mine);
+  check_scattered(team, values, mine, blocks);
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
-  if (nodes.largest() == 1 || !nodes.contiguous() || !within::suits_reduce_large(team, reduction)) {
+  const bool staged = blocks_suit_staging(team, values.size(), blocks, reduction);
+  if (!staged && (nodes.largest() == 1 || !nodes.contiguous() || !within::suits_reduce_large(team, reduction))) {
     co_await Group(team, sequence)
         .choosing(algorithm)
         .in_phase("between nodes",
@@ -75,9 +86,41 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
     co_return;
   }
   LocalCollective local(team);
-  Task<> part = nodes.count() == 1 ? combine_on_node(local, values, mine, blocks, reduction)
-                                   : reduce_two_levels(&local, team, leaders, values, mine, blocks, reduction);
+  Task<> part = staged               ? within::reduce_scatter_staged(local, values, mine, blocks, reduction)
+                : nodes.count() == 1 ? combine_on_node(local, values, mine, blocks, reduction)
+                                     : reduce_two_levels(&local, team, leaders, values, mine, blocks, reduction);
   co_await local.run(std::move(part));
+}
+
+/// Whether each looks at what all others give, small as it is, and combines its block.
+bool blocks_suit_exchange(Team& team, std::size_t bytes) noexcept {
+  return team.size() > 1 && within::can_exchange(team, bytes, team.size(), kScatteredAtOnceMax);
+}
+
+ExchangedValues exchanged_blocks(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
+                                 const Blocks& blocks, const Reduction& reduction) {
+  check_scattered(team, values, mine, blocks);
+  return {values, mine, reduction, blocks.offset(team.index())};
+}
+
+}  // namespace
+
+Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
+                            Reduction reduction, Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
+  if (!blocks_suit_exchange(team, values.size()))
+    return reduce_scatter_by_levels(team, values, mine, std::move(blocks), reduction, algorithm, call);
+  return short_collective(on_device(team, values, mine), team, call,
+                          exchanged_blocks(team, values, mine, blocks, reduction));
+}
+
+void reduce_scatter_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
+                             const Blocks& blocks, Reduction reduction, std::source_location where, RunTask run) {
+  if (!blocks_suit_exchange(team, values.size()))
+    return run(reduce_scatter_bytes(team, values, mine, blocks, reduction, Algorithm::automatic, where));
+  const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
+  short_collective_blocking(on_device(team, values, mine), team, call,
+                            exchanged_blocks(team, values, mine, blocks, reduction), run);
 }
 
 }  // namespace coracle::internals

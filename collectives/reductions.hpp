@@ -32,7 +32,7 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
 Task<> scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
                   std::source_location where);
 /// Of all members before this one. `first`: an element that comes before them all; null: there is none, and the first
-/// member's result stays as it is.
+/// member's result stays as it is, and may be empty.
 Task<> exclusive_scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
                             Reduction reduction, const std::byte* first, std::source_location where);
 

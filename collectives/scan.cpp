@@ -1,21 +1,22 @@
 // scan in two levels: on a node through the other local members in their order; between nodes by the last of each, who
 // has the sum of its node.
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocking.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/scan_within.hpp"
+#include "collectives/node/short_collective.hpp"
 #include "collectives/reductions.hpp"
 
 namespace coracle::internals {
 namespace {
 
 constexpr std::size_t kScannedAtOnceMax = 4096;
-constexpr std::size_t kPieceBytes = 64 * 1024;
 
 /// Small data: each combines what those before it have given.
 Task<> scan_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> before,
@@ -29,89 +30,6 @@ Task<> scan_small(LocalCollective& local, std::span<const std::byte> values, std
     else
       co_await within::combine(local, other, 0, before, before.data(), reduction);
   }
-}
-
-/// Large data: each hands on to the next what is combined so far, piece by piece. The first one hands on its values
-/// where they lie; others have a window, of which they use a place again when the next one has taken what was there. So
-/// memory that nobody has touched yet is needed for results only.
-class LargeScan {
- public:
-  /// `sum`: gets what this member would hand on, if it is the last; empty: nobody needs it.
-  LargeScan(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> before,
-            std::span<std::byte> sum, const Reduction& reduction)
-      : local_(local),
-        values_(values),
-        before_(before),
-        sum_(sum),
-        reduction_(reduction),
-        piece_(kPieceBytes / reduction.element_bytes * reduction.element_bytes),
-        pieces_((values.size() + piece_ - 1) / piece_) {}
-  /// Gives the last step.
-  Task<std::uint64_t> run();
-
- private:
-  static constexpr std::uint64_t kWindowPieces = 8;
-  /// What a member says once it has taken and combined a piece.
-  static constexpr std::uint64_t step_of(std::uint64_t piece) noexcept { return piece + 2; }
-
-  bool is_last() const noexcept { return local_.local_index() + 1 == local_.count(); }
-  std::size_t place_in_window(std::uint64_t piece) const noexcept { return piece % kWindowPieces * piece_; }
-  Task<> take(std::uint64_t piece);
-  Task<> combine(std::uint64_t piece);
-  std::size_t bytes_of(std::uint64_t piece) const noexcept {
-    return std::min(piece_, values_.size() - static_cast<std::size_t>(piece) * piece_);
-  }
-
-  LocalCollective& local_;
-  const std::span<const std::byte> values_;
-  const std::span<std::byte> before_;
-  const std::span<std::byte> sum_;
-  const Reduction& reduction_;
-  const std::size_t piece_;
-  const std::uint64_t pieces_;
-  std::span<std::byte> window_;
-};
-
-Task<> LargeScan::take(std::uint64_t piece) {
-  const std::uint32_t previous = local_.local_index() - 1;
-  const std::size_t begin = static_cast<std::size_t>(piece) * piece_;
-  co_await local_.wait(previous, step_of(piece));
-  if (piece == 0) local_.check_bytes(previous, values_.size());
-  co_await local_.take(previous, previous == 0 ? begin : place_in_window(piece),
-                       before_.subspan(begin, bytes_of(piece)));
-}
-
-Task<> LargeScan::combine(std::uint64_t piece) {
-  const std::size_t begin = static_cast<std::size_t>(piece) * piece_;
-  std::byte* target = nullptr;
-  if (!is_last()) {
-    if (piece >= kWindowPieces) co_await local_.wait(local_.local_index() + 1, step_of(piece - kWindowPieces));
-    target = window_.data() + place_in_window(piece);
-  } else if (sum_.empty()) {
-    co_return;
-  } else {
-    target = sum_.data() + begin;
-  }
-  reduction_.combine(before_.data() + begin, values_.data() + begin, target, bytes_of(piece));
-}
-
-Task<std::uint64_t> LargeScan::run() {
-  const bool is_first = local_.local_index() == 0;
-  if (is_first || is_last()) {
-    local_.expose(values_, 1);
-  } else {
-    window_ = local_.keep(std::min<std::uint64_t>(pieces_, kWindowPieces) * piece_);
-    local_.round().expose(window_.data(), values_.size(), 1);
-  }
-  for (std::uint64_t piece = 0; piece < pieces_ && !is_first; ++piece) {
-    co_await take(piece);
-    co_await combine(piece);
-    local_.round().publish(step_of(piece));
-  }
-  const std::uint64_t last_step = step_of(pieces_ - 1);
-  if (is_first) local_.round().publish(last_step);
-  if (!is_last()) co_await local_.wait(local_.local_index() + 1, last_step);
-  co_return last_step;
 }
 
 /// `before`: gets what all members before this one give. The first member's stays as it is.
@@ -128,8 +46,7 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
     co_await scan_small(local, values, before, reduction);
     if (needs_sum) reduction.combine(before.data(), values.data(), sum.data(), values.size());
   } else {
-    LargeScan scan(local, values, before, sum, reduction);
-    step = co_await scan.run();
+    step = co_await within::scan_large(team, local, {ScanKind::exclusive, values, before, sum}, reduction);
   }
   if (nodes.count() == 1) co_return;
   const std::span<std::byte> others = local.keep(values.size());  // those of earlier nodes
@@ -147,19 +64,6 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
     reduction.combine(others.data(), before.data(), before.data(), before.size());
 }
 
-/// Where what comes before is combined: in the result, unless that is needed for something else.
-class RoomBefore {
- public:
-  RoomBefore(std::span<std::byte> result, bool needed) : room_(result) {
-    if (needed) room_ = own_.emplace(result.size()).span();
-  }
-  std::span<std::byte> span() const noexcept { return room_; }
-
- private:
-  std::optional<Scratch> own_;
-  std::span<std::byte> room_;
-};
-
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
                       std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
@@ -174,34 +78,80 @@ Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<s
   co_await local.run(std::move(part));
 }
 
+/// With other nodes, or by messages, what comes before a member is combined first: in the result, unless the values are
+/// there, or it has no room for that.
+Task<> scan_by_levels(Team& team, const ScanData& data, const Reduction& reduction, std::uint64_t sequence) {
+  std::optional<Scratch> own;
+  std::span<std::byte> before = data.result;
+  if (data.values.data() == data.result.data() || data.result.size() != data.values.size())
+    before = own.emplace(data.values.size()).span();
+  co_await exclusive_scan(team, data.values, before, reduction, sequence);
+  const bool has_before = team.index() > 0;
+  if (data.kind == ScanKind::inclusive && has_before)
+    reduction.combine(before.data(), data.values.data(), data.result.data(), data.values.size());
+  else if (data.kind == ScanKind::inclusive || has_before)
+    copy_bytes(has_before ? before : data.values, data.result);
+}
+
+Task<> scan_on_node(Team& team, LocalCollective& local, const ScanData& data, const Reduction& reduction) {
+  co_await within::scan_large(team, local, data, reduction);
+}
+
+/// `first`: as of exclusive_scan_bytes().
+Task<> scan_long(Team& team, ScanData data, Reduction reduction, const std::byte* first, CollectiveCall call) {
+  const HostParticipation participation(team, call, data.values, data.result);
+  const bool on_node = team.nodes().count() == 1 && team.size() > 1 && data.values.size() > kScannedAtOnceMax;
+  if (on_node && within::suits_scan_large(team, data.values.size(), reduction)) {
+    LocalCollective local(team);
+    co_await local.run(scan_on_node(team, local, data, reduction));
+  } else {
+    co_await scan_by_levels(team, data, reduction, participation.sequence());
+  }
+  if (first != nullptr) combine_first(first, team.index() > 0, data.result, reduction);
+}
+
+/// What both kinds are.
+struct ScanCall {
+  ScanCall(ScanKind kind, std::span<const std::byte> values, std::span<std::byte> result, std::source_location where)
+      : data{kind, values, result, {}},
+        called{kind == ScanKind::inclusive ? Called::scan : Called::exclusive_scan, values.size(),
+               CollectiveCall::kNoRoot, where} {}
+  Task<> start(Team& team, const Reduction& reduction, const std::byte* first) const {
+    if (!within::suits_scan_short(team, data.values.size())) return scan_long(team, data, reduction, first, called);
+    return short_collective(on_device(team, data.values, data.result), team, called,
+                            ScannedValues{data, reduction, first});
+  }
+  void finish(Team& team, const Reduction& reduction, RunTask run) const {
+    if (!within::suits_scan_short(team, data.values.size()))
+      return run(scan_long(team, data, reduction, nullptr, called));
+    short_collective_blocking(on_device(team, data.values, data.result), team, called,
+                              ScannedValues{data, reduction, nullptr}, run);
+  }
+
+  ScanData data;
+  CollectiveCall called;
+};
+
 }  // namespace
 
 Task<> scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
                   std::source_location where) {
-  const HostParticipation participation(team, {Called::scan, values.size(), CollectiveCall::kNoRoot, where}, values,
-                                        result);
-  const RoomBefore before(result, values.data() == result.data());
-  co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());
-  if (team.index() > 0)
-    reduction.combine(before.span().data(), values.data(), result.data(), values.size());
-  else
-    copy_bytes(values, result);
+  return ScanCall(ScanKind::inclusive, values, result, where).start(team, reduction, nullptr);
 }
 
 Task<> exclusive_scan_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
                             Reduction reduction, const std::byte* first, std::source_location where) {
-  const CollectiveCall call{Called::exclusive_scan, values.size(), CollectiveCall::kNoRoot, where};
-  const HostParticipation participation(team, call, values, result);
-  const RoomBefore before(result, first != nullptr || values.data() == result.data());
-  co_await exclusive_scan(team, values, before.span(), reduction, participation.sequence());
-  const bool has_before = team.index() > 0;
-  if (first == nullptr) {
-    if (has_before) copy_bytes(before.span(), result);
-    co_return;
-  }
-  for (std::size_t i = 0; i < result.size(); i += reduction.element_bytes)
-    std::memcpy(result.data() + i, first, reduction.element_bytes);
-  if (has_before) reduction.combine(result.data(), before.span().data(), result.data(), result.size());
+  return ScanCall(ScanKind::exclusive, values, result, where).start(team, reduction, first);
+}
+
+void scan_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result, Reduction reduction,
+                   std::source_location where, RunTask run) {
+  ScanCall(ScanKind::inclusive, values, result, where).finish(team, reduction, run);
+}
+
+void exclusive_scan_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> result,
+                             Reduction reduction, std::source_location where, RunTask run) {
+  ScanCall(ScanKind::exclusive, values, result, where).finish(team, reduction, run);
 }
 
 }  // namespace coracle::internals

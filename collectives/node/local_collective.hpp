@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/data/blocks.hpp"
 #include "collectives/data/reduction.hpp"
 #include "collectives/data/scratch.hpp"
 #include "runtime/core/task.hpp"
@@ -157,11 +158,14 @@ Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, s
 /// members.
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
 
+/// Which local members have a result.
+enum class Takers : bool { all, one };
+
 /// Large data (see suits_reduce_large), exposed where it lies: each local member combines its slice of all, and those
 /// with a `result` (which may be `values`; else empty) copy all slices. Returns when `values` may be reused; local
 /// members stand at the step that it gives.
 Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
-                                 const Reduction& reduction);
+                                 Takers takers, const Reduction& reduction);
 
 /// Whether all of a team on one node, which can't expose their values (`process`), have room for pieces of them in
 /// their arenas: the same at all members.
@@ -169,6 +173,12 @@ bool suits_reduce_staged(Team& team, const Reduction& reduction) noexcept;
 
 /// As reduce_large(), but each local member copies its values, piece by piece, to where the others reach them.
 Task<> reduce_staged(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
-                     const Reduction& reduction);
+                     Takers takers, const Reduction& reduction);
+
+/// The same of a reduce_scatter: of `values`, which is a block for each local member, in a row, each combines its own
+/// one into `mine`, which is apart. On the team's only node.
+bool suits_reduce_scatter_staged(Team& team, const Blocks& blocks, const Reduction& reduction) noexcept;
+Task<> reduce_scatter_staged(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> mine,
+                             const Blocks& blocks, const Reduction& reduction);
 
 }  // namespace coracle::internals::within

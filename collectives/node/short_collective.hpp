@@ -22,7 +22,8 @@ namespace coracle::internals {
 ///   bool gives(LocalCollective&)                  whether this member gives anything, and
 ///   std::span<const std::byte> given()            what;
 ///   kAwaitsAll                                    whether it looks at what all others give; if not,
-///   bool awaits(LocalCollective&, local_index)    at what which of them;
+///   bool awaits(LocalCollective&, local_index)    at what which of them, and if it has this,
+///   bool awaits_all(LocalCollective&)             whether these are all;
 ///   bool take(LocalCollective&)                   the rest, once all those have given; false: that takes virtual time,
 ///   Task<> take_in_time(LocalCollective&)         and is done here (only of kinds whose take() gives false).
 template <class Kind>
@@ -41,7 +42,7 @@ class ShortCollective {
       if (!local_.try_give(kind_.given())) return false;
       has_given_ = true;
     }
-    if constexpr (Kind::kAwaitsAll) local_.spin_for_last();
+    if (awaits_all()) local_.spin_for_last();
     return have_come() && take();
   }
 
@@ -60,6 +61,10 @@ class ShortCollective {
   }
 
  private:
+  bool awaits_all() {
+    if constexpr (requires { kind_.awaits_all(local_); }) return kind_.awaits_all(local_);
+    return Kind::kAwaitsAll;
+  }
   bool awaits(std::uint32_t other) {
     if constexpr (Kind::kAwaitsAll)
       return other != local_.local_index();

@@ -253,4 +253,9 @@ TEST_CASE("coracle run --survive: a rank that dies while it comes to a collectiv
   check_survivors_of("arrive");
 }
 
+TEST_CASE("coracle run --survive: a rank that dies while it combines values leaves none of the others waiting") {
+  for (const char* kind : {"reduce", "reduce of two", "reduce_scatter", "scan", "exclusive_scan"})
+    check_survivors_of(kind);
+}
+
 }  // namespace survive_test

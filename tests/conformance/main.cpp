@@ -49,6 +49,7 @@ Task<> suite(Rank& self) {
                                      {"collectives", conformance::collectives},
                                      {"broadcasts", conformance::broadcasts},
                                      {"family", conformance::family},
+                                     {"elements of reductions", conformance::elements},
                                      {"scattered transfers", conformance::scattered_transfers},
                                      {"scattered blocks to all", conformance::exchanges},
                                      {"values", conformance::values},

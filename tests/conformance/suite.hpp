@@ -26,6 +26,7 @@ Task<> calls(Rank& self);
 Task<> collectives(Rank& self);
 Task<> broadcasts(Rank& self);
 Task<> family(Rank& self);
+Task<> elements(Rank& self);
 Task<> scattered_transfers(Rank& self);
 Task<> exchanges(Rank& self);
 Task<> values(Rank& self);

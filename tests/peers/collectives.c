@@ -19,8 +19,15 @@ static const double kSettleNs = 2e8;
 static int rank;
 static int ranks;
 static int fresh;
-static uint64_t* source;  // all_to_all only
+static uint64_t* source;  // all_to_all and reduce_scatter only
 static uint64_t* data;
+static MPI_Comm back;  // the ranks from the last to the first
+
+static double now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
 
 /// What `from` sends to `to` as word `word` of operation `number`.
 static uint64_t word_of(int from, int to, uint64_t word, uint64_t number) {
@@ -35,7 +42,8 @@ static void expect(int right, const char* collective, uint64_t bytes, uint64_t n
 }
 
 // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
-// last one of the data (of each block in all_to_all) in timed batches, unless these are of fresh data.
+// last one of the data (of each block in all_to_all and reduce_scatter) in timed batches, unless these are of fresh
+// data.
 
 static void broadcasts(uint64_t bytes, uint64_t count, uint64_t stride) {
   const uint64_t words = bytes / 8;
@@ -63,6 +71,82 @@ static void all_reduces(uint64_t bytes, uint64_t count, uint64_t stride) {
   }
 }
 
+// Where some wait for nobody, and would be a whole batch ahead, the way goes there and back: in every second operation
+// from the last rank to the first.
+
+static void reduces(uint64_t bytes, uint64_t count, uint64_t stride) {
+  double* values = (double*)data;
+  const uint64_t words = bytes / 8;
+  for (uint64_t number = 0; number < count; ++number) {
+    const double step = (double)(number % 1024);
+    for (uint64_t i = 0; i < words; i += stride) values[i] = step + rank + (double)i;
+    const int root = number % 2 == 0 ? 0 : ranks - 1;
+    MPI_Reduce(rank == root ? MPI_IN_PLACE : values, values, (int)words, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    int right = 1;
+    for (uint64_t i = 0; rank == root && i < words; i += stride)
+      right &= values[i] == ranks * (step + (double)i) + ranks * (ranks - 1) / 2;
+    expect(right, "reduce", bytes, number);
+  }
+}
+
+/// The data is divided among the ranks as evenly as can be.
+static void reduce_scatters(uint64_t bytes, uint64_t count, uint64_t stride) {
+  double* values = (double*)source;
+  double* mine = (double*)data;
+  const uint64_t words = bytes / 8;
+  int* counts = malloc(sizeof(int) * (size_t)ranks);
+  uint64_t first = 0;
+  for (int to = 0; to < ranks; ++to) {
+    counts[to] = (int)(words / (uint64_t)ranks + ((uint64_t)to < words % (uint64_t)ranks));
+    if (to < rank) first += (uint64_t)counts[to];
+  }
+  const uint64_t own = (uint64_t)counts[rank];
+  const uint64_t own_stride = stride == 1 || own < 2 ? 1 : own - 1;
+  for (uint64_t number = 0; number < count; ++number) {
+    const double step = (double)(number % 1024);
+    for (int to = 0, begin = 0; to < ranks; begin += counts[to++]) {
+      const int by = stride == 1 || counts[to] < 2 ? 1 : counts[to] - 1;
+      for (int i = begin; i < begin + counts[to]; i += by) values[i] = step + rank + i;
+    }
+    MPI_Reduce_scatter(values, mine, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    int right = 1;
+    for (uint64_t i = 0; i < own; i += own_stride)
+      right &= mine[i] == ranks * (step + (double)(first + i)) + ranks * (ranks - 1) / 2;
+    expect(right, "reduce_scatter", bytes, number);
+  }
+  free(counts);
+}
+
+static void scans(uint64_t bytes, uint64_t count, uint64_t stride) {
+  double* values = (double*)data;
+  const uint64_t words = bytes / 8;
+  for (uint64_t number = 0; number < count; ++number) {
+    const double step = (double)(number % 1024);
+    const int place = number % 2 == 0 ? rank : ranks - 1 - rank;
+    for (uint64_t i = 0; i < words; i += stride) values[i] = step + place + (double)i;
+    MPI_Scan(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM, number % 2 == 0 ? MPI_COMM_WORLD : back);
+    int right = 1;
+    for (uint64_t i = 0; i < words; i += stride)
+      right &= values[i] == (place + 1) * (step + (double)i) + place * (place + 1) / 2;
+    expect(right, "scan", bytes, number);
+  }
+}
+
+static void exclusive_scans(uint64_t bytes, uint64_t count, uint64_t stride) {
+  double* values = (double*)data;
+  const uint64_t words = bytes / 8;
+  for (uint64_t number = 0; number < count; ++number) {
+    const double step = (double)(number % 1024);
+    const int place = number % 2 == 0 ? rank : ranks - 1 - rank;
+    for (uint64_t i = 0; i < words; i += stride) values[i] = step + place + (double)i;
+    MPI_Exscan(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM, number % 2 == 0 ? MPI_COMM_WORLD : back);
+    int right = 1;
+    for (uint64_t i = 0; place > 0 && i < words; i += stride)
+      right &= values[i] == place * (step + (double)i) + place * (place - 1) / 2;
+    expect(right, "exclusive_scan", bytes, number);
+  }
+}
+
 static void all_to_alls(uint64_t bytes, uint64_t count, uint64_t stride) {
   const uint64_t words = bytes / 8;
   for (uint64_t number = 0; number < count; ++number) {
@@ -87,12 +171,6 @@ struct collective {
   void (*run)(uint64_t bytes, uint64_t count, uint64_t stride);
   int blocks;  // its buffers hold a block per rank
 };
-
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 /// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
 static double batch_ns(const struct collective* collective, uint64_t bytes, uint64_t count) {
@@ -151,11 +229,16 @@ static void settle(void) {
 int main(int argc, char** argv) {
   static const struct collective all[] = {{"broadcast", broadcasts, 0},
                                           {"all_reduce", all_reduces, 0},
+                                          {"reduce", reduces, 0},
+                                          {"reduce_scatter", reduce_scatters, 0},
+                                          {"scan", scans, 0},
+                                          {"exclusive_scan", exclusive_scans, 0},
                                           {"all_to_all", all_to_alls, 1},
                                           {"barrier", barriers, 0}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &back);
   const struct collective* collective = NULL;
   fresh = argc > 1 && strcmp(argv[1], "fresh") == 0;
   argc -= fresh;
@@ -163,7 +246,8 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
     if (argc > 2 && strcmp(argv[1], all[i].name) == 0) collective = &all[i];
   if (collective == NULL) {
-    fprintf(stderr, "usage: collectives [fresh] broadcast|all_reduce|all_to_all|barrier BYTES...\n");
+    fprintf(stderr, "usage: collectives [fresh] COLLECTIVE BYTES...; it knows:\n");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) fprintf(stderr, "  %s\n", all[i].name);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   settle();
@@ -176,6 +260,7 @@ int main(int argc, char** argv) {
     free(data);
     free(source);
   }
+  MPI_Comm_free(&back);
   MPI_Finalize();
   return 0;
 }

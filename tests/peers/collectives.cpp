@@ -54,11 +54,15 @@ class Loop {
  public:
   using Many = Task<> (Loop::*)(std::uint64_t count, std::uint64_t stride);
 
-  Loop(Rank& self, std::uint64_t bytes, std::uint64_t blocks)
-      : self_(self), bytes_(bytes), source_(zeroed((bytes + 8) * blocks)), data_(zeroed((bytes + 8) * blocks)) {}
+  Loop(Rank& self, coracle::internals::Team& back, std::uint64_t bytes, std::uint64_t blocks)
+      : self_(self),
+        bytes_(bytes),
+        source_(zeroed((bytes + 8) * blocks)),
+        data_(zeroed((bytes + 8) * blocks)),
+        back_(back) {}
 
   // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
-  // last one of the data (of each block in all_to_all) in timed batches.
+  // last one of the data (of each block in all_to_all and reduce_scatter) in timed batches.
 
   Task<> broadcasts(std::uint64_t count, std::uint64_t stride) {
     for (std::uint64_t number = 0; number < count; ++number) {
@@ -82,6 +86,66 @@ class Loop {
       for (std::uint64_t i = 0; i < words(); i += stride)
         right &= values[i] == ranks * (step + static_cast<double>(i)) + ranks * (ranks - 1) / 2;
       expect(right, "all_reduce", number);
+    }
+  }
+
+  // Where some wait for nobody, and would be a whole batch ahead, the way goes there and back: in every second
+  // operation from the last rank to the first.
+
+  Task<> reduces(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(data());
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const double step = fill(values, self_.id(), number, stride);
+      const std::uint32_t root = number % 2 == 0 ? 0 : self_.size() - 1;
+      co_await self_.world().reduce(std::span(values, words()), std::plus<>(), root);
+      if (self_.id() == root) expect_sum(values, step, self_.size(), stride, "reduce", number);
+    }
+  }
+
+  /// The data is divided among the ranks as evenly as can be.
+  Task<> reduce_scatters(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(source_.get());
+    double* mine = reinterpret_cast<double*>(data());
+    const double ranks = self_.size();
+    std::vector<std::size_t> counts(self_.size());
+    std::vector<std::size_t> begins(self_.size() + 1);
+    for (std::uint32_t to = 0; to < self_.size(); ++to) {
+      counts[to] = words() / self_.size() + (to < words() % self_.size() ? 1 : 0);
+      begins[to + 1] = begins[to] + counts[to];
+    }
+    const auto stride_of = [&](std::uint32_t to) { return stride == 1 || counts[to] < 2 ? 1 : counts[to] - 1; };
+    const std::size_t first = begins[self_.id()];
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const auto step = static_cast<double>(number % 1024);
+      for (std::uint32_t to = 0; to < self_.size(); ++to)
+        for (std::size_t i = begins[to]; i < begins[to + 1]; i += stride_of(to))
+          values[i] = step + self_.id() + static_cast<double>(i);
+      co_await self_.world().reduce_scatter_v(std::span<const double>(values, words()), counts,
+                                              std::span(mine, counts[self_.id()]), std::plus<>());
+      bool right = true;
+      for (std::size_t i = 0; i < counts[self_.id()]; i += stride_of(self_.id()))
+        right &= mine[i] == ranks * (step + static_cast<double>(first + i)) + ranks * (ranks - 1) / 2;
+      expect(right, "reduce_scatter", number);
+    }
+  }
+
+  Task<> scans(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(data());
+    for (std::uint64_t number = 0; number < count; ++number) {
+      coracle::internals::Team& team = number % 2 == 0 ? self_.world() : back_;
+      const double step = fill(values, team.index(), number, stride);
+      co_await team.scan(std::span(values, words()), std::plus<>());
+      expect_sum(values, step, team.index() + 1, stride, "scan", number);
+    }
+  }
+
+  Task<> exclusive_scans(std::uint64_t count, std::uint64_t stride) {
+    double* values = reinterpret_cast<double*>(data());
+    for (std::uint64_t number = 0; number < count; ++number) {
+      coracle::internals::Team& team = number % 2 == 0 ? self_.world() : back_;
+      const double step = fill(values, team.index(), number, stride);
+      co_await team.exclusive_scan(std::span(values, words()), std::plus<>(), 0.0);
+      expect_sum(values, step, team.index(), stride, "exclusive_scan", number);
     }
   }
 
@@ -137,6 +201,21 @@ class Loop {
     std::abort();
   }
 
+  /// What the member at `place` gives, of an operation's `step`, which it returns.
+  double fill(double* values, std::uint32_t place, std::uint64_t number, std::uint64_t stride) const {
+    const auto step = static_cast<double>(number % 1024);
+    for (std::uint64_t i = 0; i < words(); i += stride) values[i] = step + place + static_cast<double>(i);
+    return step;
+  }
+  /// The sums of the first `ranks` of them.
+  void expect_sum(const double* values, double step, double ranks, std::uint64_t stride, const char* collective,
+                  std::uint64_t number) const {
+    bool right = true;
+    for (std::uint64_t i = 0; i < words(); i += stride)
+      right &= values[i] == ranks * (step + static_cast<double>(i)) + ranks * (ranks - 1) / 2;
+    expect(right, collective, number);
+  }
+
   /// Nanoseconds that `count` operations take on the slowest rank; the same everywhere.
   Task<double> batch_ns(Many many, std::uint64_t count) {
     const std::uint64_t stride = bytes_ > 8 ? bytes_ / 8 - 1 : 1;
@@ -149,8 +228,9 @@ class Loop {
 
   Rank& self_;
   std::uint64_t bytes_;
-  Memory source_;  // all_to_all only
+  Memory source_;  // all_to_all and reduce_scatter only
   Memory data_;
+  coracle::internals::Team& back_;  // the ranks from the last to the first
 };
 
 struct Collective {
@@ -161,6 +241,10 @@ struct Collective {
 
 constexpr Collective kCollectives[] = {{"broadcast", &Loop::broadcasts, false},
                                        {"all_reduce", &Loop::all_reduces, false},
+                                       {"reduce", &Loop::reduces, false},
+                                       {"reduce_scatter", &Loop::reduce_scatters, false},
+                                       {"scan", &Loop::scans, false},
+                                       {"exclusive_scan", &Loop::exclusive_scans, false},
                                        {"all_to_all", &Loop::all_to_alls, true},
                                        {"barrier", &Loop::barriers, false}};
 
@@ -183,8 +267,9 @@ Task<> settle(Rank& self) {
 
 Task<> measure_all(Rank& self, const Collective& collective, std::vector<std::uint64_t> sizes) {
   co_await settle(self);
+  const auto back = co_await self.world().split(0, self.size() - self.id());
   for (const std::uint64_t bytes : sizes) {
-    Loop loop(self, bytes, collective.blocks ? self.size() : 1);
+    Loop loop(self, *back, bytes, collective.blocks ? self.size() : 1);
     co_await loop.measure(collective.name, collective.run);
   }
 }
@@ -194,7 +279,8 @@ Task<> measure_all(Rank& self, const Collective& collective, std::vector<std::ui
 int main(int argc, char** argv) {
   const Collective* collective = argc > 2 ? find(argv[1]) : nullptr;
   if (collective == nullptr) {
-    fmt::print(stderr, "usage: peers-collectives broadcast|all_reduce|all_to_all|barrier BYTES...\n");
+    fmt::print(stderr, "usage: peers-collectives COLLECTIVE BYTES...; it knows:\n");
+    for (const Collective& each : kCollectives) fmt::print(stderr, "  {}\n", each.name);
     return 2;
   }
   std::vector<std::uint64_t> sizes;

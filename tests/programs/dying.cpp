@@ -7,6 +7,8 @@
 //     write      between reserving a place in rank 0's ring of messages and filling it
 //     answer     the same in its ring of answers
 //     arrive     between taking its number among those who have come to a collective and saying whose it is
+//     reduce, reduce of two, reduce_scatter, scan, exclusive_scan
+//                in the middle of combining long data
 #include <signal.h>
 #include <unistd.h>
 
@@ -121,12 +123,41 @@ Task<> die_arriving(Rank& self) {
   co_await self.world().broadcast(slab.local(), 0, one_after_the_other);
 }
 
+// --- reduce, ... ---
+
+/// In a place of its own, since operations are copied.
+std::uint64_t combined = 0;
+
+struct DeadlySum {
+  bool dies;
+  std::uint64_t operator()(std::uint64_t left, std::uint64_t right) const {
+    constexpr std::uint64_t kLast = 30'000;
+    if (dies && ++combined == kLast) ::raise(SIGKILL);
+    return left + right;
+  }
+};
+
+Task<> die_combining(Rank& self) {
+  const DeadlySum sum{self.id() == kVictim};
+  std::vector<std::uint64_t> values(200'000, 1);
+  std::vector<std::uint64_t> mine(values.size() / self.size());
+  const auto pair = co_await self.world().split(self.id() / 2, self.id());
+  if (where == "reduce") co_await self.world().reduce(std::span(values), sum, 0);
+  if (where == "reduce of two") co_await pair->reduce(std::span(values), sum, 1);
+  if (where == "reduce_scatter") co_await self.world().reduce_scatter(values, std::span(mine), sum);
+  if (where == "scan") co_await self.world().scan(std::span(values), sum);
+  if (where == "exclusive_scan") co_await self.world().exclusive_scan(std::span(values), sum, std::uint64_t{0});
+  // Some may have had all that they need.
+  co_await self.more_lost(0);
+}
+
 Task<> app(Rank& self) {
   try {
     if (where == "ring") co_await die_ringing(self);
     if (where == "ring io") co_await die_ringing_readers(self);
     if (where == "write" || where == "answer") co_await die_writing(self);
     if (where == "arrive") co_await die_arriving(self);
+    if (where.starts_with("reduce") || where.ends_with("scan")) co_await die_combining(self);
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;
   }

@@ -53,12 +53,18 @@ class Reduce : public Reducing {
   }
   Task<> start() const {
     if (!is_direct()) return reduce_elements(*this, memory_, root_);
-    const std::span<std::byte> result = bytes_at(memory_.target, rank() == root_ ? memory_.count : 0);
-    return reduce_bytes(team(), bytes_at(memory_.source, memory_.count), result, reduction(), root_,
+    return reduce_bytes(team(), bytes_at(memory_.source, memory_.count), result(), reduction(), root_,
                         Algorithm::automatic, kNowhere);
+  }
+  void finish() const {
+    if (!is_direct()) return run(comm(), start());
+    internals::reduce_blocking(team(), bytes_at(memory_.source, memory_.count), result(), reduction(), root_, kNowhere,
+                               runner());
   }
 
  private:
+  std::span<std::byte> result() const noexcept { return bytes_at(memory_.target, rank() == root_ ? memory_.count : 0); }
+
   std::uint32_t root_;
   ReducedMemory memory_;
 };

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <vector>
 
+#include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/reductions.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
@@ -34,6 +35,11 @@ class ReduceScatter : public Reducing {
     return reduce_scatter_bytes(team(), bytes_at(source_, total()), bytes_at(target_, mine()), blocks_, reduction(),
                                 Algorithm::automatic, kNowhere);
   }
+  void finish() const {
+    if (!is_direct() || source_ == target_) return run(comm(), start());
+    internals::reduce_scatter_blocking(team(), bytes_at(source_, total()), bytes_at(target_, mine()), blocks_,
+                                       reduction(), kNowhere, runner());
+  }
 
  private:
   Blocks blocks_of(Numbers recvcounts) const;
@@ -51,12 +57,15 @@ class ReduceScatter : public Reducing {
 
 Blocks ReduceScatter::blocks_of(Numbers recvcounts) const {
   if (recvcounts.is_null()) raise(ErrorClass::arg, "recvcounts is null: it has a count for each of {}", size());
-  std::vector<std::size_t> counts(size());
+  bool alike = true;
   for (std::uint32_t place = 0; place < size(); ++place) {
-    const Count count = checked_count(recvcounts[place], "recvcounts", place);
-    check_values(target_, count, "recvbuf");
-    counts[place] = static_cast<std::size_t>(count);
+    check_values(target_, checked_count(recvcounts[place], "recvcounts", place), "recvbuf");
+    alike &= recvcounts[place] == recvcounts[0];
   }
+  // Mostly they are, and need no list then.
+  if (alike && bytes_of(recvcounts[0]) <= internals::kObjectBytesMax / size()) return {size(), bytes_of(recvcounts[0])};
+  std::vector<std::size_t> counts(size());
+  for (std::uint32_t place = 0; place < size(); ++place) counts[place] = static_cast<std::size_t>(recvcounts[place]);
   return {counts, static_cast<std::size_t>(element_bytes())};
 }
 

@@ -1,4 +1,5 @@
 // MPI_Scan, MPI_Exscan and their forms.
+#include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/reductions.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
@@ -29,13 +30,20 @@ class ScanOf : public Reducing {
   }
 
   Task<> start() const {
-    if (!is_direct() || !takes()) return by_elements();
-    return scan_elements(bytes_at(source_, count_), bytes_at(target_, count_));
+    if (!is_direct()) return by_elements();
+    return scan_elements(values(), result());
+  }
+  void finish() const {
+    if (!is_direct()) return run(comm(), start());
+    const auto scan = inclusive_ ? internals::scan_blocking : internals::exclusive_scan_blocking;
+    scan(team(), values(), result(), reduction(), kNowhere, runner());
   }
 
  private:
   /// The first one of an exclusive scan gets nothing, and may have no memory for it.
   bool takes() const noexcept { return inclusive_ || rank() > 0; }
+  std::span<const std::byte> values() const noexcept { return bytes_at(source_, count_); }
+  std::span<std::byte> result() const noexcept { return bytes_at(target_, takes() ? count_ : 0); }
   Task<> scan_elements(std::span<const std::byte> values, std::span<std::byte> result) const {
     return inclusive_ ? scan_bytes(team(), values, result, reduction(), kNowhere)
                       : exclusive_scan_bytes(team(), values, result, reduction(), nullptr, kNowhere);
@@ -52,13 +60,11 @@ class ScanOf : public Reducing {
 Task<> ScanOf::by_elements() const {
   const internals::Preparation preparation(team(), inclusive_ ? "scan" : "exclusive_scan");
   const ElementsToSend values(*this, source_, count_);
-  const Scratch unwanted(takes() ? 0 : values.span().size());
   const ElementsToReceive result(*this, target_, takes() ? count_ : 0);
-  const std::span<std::byte> room = takes() ? result.span() : unwanted.span();
   if (too_large())
-    co_await gather_and_combine(values.span(), room);
+    co_await gather_and_combine(values.span(), result.span());
   else
-    co_await scan_elements(values.span(), room);
+    co_await scan_elements(values.span(), result.span());
   if (takes()) result.store();
 }
 
