@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/data/reduction.hpp"
+#include "collectives/parts/member_blocks.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/team/team.hpp"
 
@@ -42,5 +43,14 @@ void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::spa
 /// `all`: as many blocks as long as `mine`; that may be this member's own one.
 void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
                          std::source_location where, RunTask run);
+
+// Of blocks that may differ. False where they don't go so: they are long, or there are several nodes. Then nothing has
+// begun, and the caller takes the other way; other members may have come on this one. What `blocks` refers to lives as
+// long as the call.
+
+bool all_to_all_parts_blocking(Team& team, const SourceBlocks& sources, const TargetBlocks& targets,
+                               std::source_location where, RunTask run);
+bool gather_all_parts_blocking(Team& team, std::span<const std::byte> mine, const TargetBlocks& all,
+                               std::source_location where, RunTask run);
 
 }  // namespace coracle::internals

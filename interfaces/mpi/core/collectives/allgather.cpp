@@ -4,6 +4,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -75,6 +76,20 @@ class GatherAllV : public Call {
     mine_ = is_in_place(sendbuf) ? SentValues(own.origin, static_cast<Count>(own.count), recvtype)
                                  : SentValues(sendbuf, sendcount, sendtype);
     check_own_bytes(mine_.bytes(), all_.bytes(rank()));
+  }
+  static bool try_plain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                        Numbers displs, Datatype* recvtype, Comm* comm) {
+    const Call call(comm);
+    PlainBlocks<std::byte> all;
+    if (is_in_place(recvbuf) || !all.find(recvbuf, call.size(), recvcounts, displs, recvtype)) return false;
+    std::span<const std::byte> mine = all[call.rank()].span();
+    if (!is_in_place(sendbuf)) {
+      if (sendtype == nullptr || !sendtype->is_plain_at(sendbuf, sendcount)) return false;
+      mine = source_of(sendbuf, sendcount, sendtype).span();
+    }
+    if (mine.size() != all[call.rank()].bytes()) return false;  // is told
+    return internals::gather_all_parts_blocking(call.team(), mine, internals::TargetBlocks(all.list()), kNowhere,
+                                                call.runner());
   }
   Task<> start() const {
     if (!mine_.is_plain() || !all_.is_plain()) return gather_all_packed_v(team(), mine_.memory(), all_);

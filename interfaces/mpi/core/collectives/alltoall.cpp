@@ -4,6 +4,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -14,6 +15,8 @@ using internals::Algorithm;
 using internals::Layout;
 using internals::ScatteredSource;
 using internals::ScatteredTarget;
+using internals::SourceBlocks;
+using internals::TargetBlocks;
 
 constexpr BlockNames kSentNames{"sendcounts", "sdispls"};
 constexpr BlockNames kReceivedNames{"recvcounts", "rdispls"};
@@ -115,6 +118,22 @@ class AllToAllBlocks : public Call {
     target_ = ReceivedBlocks(recvbuf, size(), recvcounts, rdispls, recvtypes, kReceivedNames);
     if (!in_place_) source_ = SentBlocks(sendbuf, size(), sendcounts, sdispls, sendtypes, kSentNames);
     check(sendbuf, recvbuf);
+  }
+  /// `Types`: one datatype, or one for each.
+  template <class Types>
+  static bool try_plain(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Types sendtypes, void* recvbuf,
+                        Numbers recvcounts, Numbers rdispls, Types recvtypes, Comm* comm) {
+    const Call call(comm);
+    PlainBlocks<const std::byte> source;
+    PlainBlocks<std::byte> target;
+    if (is_in_place(sendbuf) || is_in_place(recvbuf) ||
+        !source.find(sendbuf, call.size(), sendcounts, sdispls, sendtypes) ||
+        !target.find(recvbuf, call.size(), recvcounts, rdispls, recvtypes))
+      return false;
+    const std::size_t own_bytes = source[call.rank()].bytes();
+    if (own_bytes != target[call.rank()].bytes() || (own_bytes > 0 && sendbuf == recvbuf)) return false;  // is told
+    return internals::all_to_all_parts_blocking(call.team(), SourceBlocks(source.list()), TargetBlocks(target.list()),
+                                                kNowhere, call.runner());
   }
   Task<> start() const {
     if (in_place_) return exchange_blocks_in_place(team(), target_);

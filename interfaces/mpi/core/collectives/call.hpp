@@ -29,15 +29,13 @@ class Call {
   explicit Call(Comm* comm) : comm_(&checked(comm)) {}
   Comm& comm() const noexcept { return *comm_; }
   Team& team() const { return comm_->team(); }
-
- protected:
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(comm_->size()); }
+  std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(comm_->rank()); }
   /// For collectives/blocking.hpp.
   internals::RunTask runner() const noexcept {
     const auto run_on = [](const void* comm, Task<> task) { run(*static_cast<const Comm*>(comm), std::move(task)); };
     return {run_on, comm_.get()};
   }
-  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(comm_->size()); }
-  std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(comm_->rank()); }
 
  private:
   Ref<Comm> comm_;
@@ -61,9 +59,12 @@ struct FormsOf {
 
  private:
   /// No coroutine stands between the call and the runtime's, where the collective itself needs none. Those that have a
-  /// finish() do what they can without any.
+  /// finish() do what they can without any; those that have a try_plain() do all of it there where they can, without
+  /// an object of their own.
   template <class... Parameters>
   static void block(Parameters... parameters) {
+    if constexpr (requires { Collective::try_plain(parameters...); })
+      if (Collective::try_plain(parameters...)) return World::get().progress().note_quick_call();
     const Collective call(parameters...);
     if constexpr (requires { call.finish(); }) {
       call.finish();
