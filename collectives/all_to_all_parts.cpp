@@ -15,11 +15,6 @@
 namespace coracle::internals {
 namespace {
 
-void copy_own(const Team& team, const SourceBlocks& sources, const TargetBlocks& targets) {
-  const MessageSource own = sources.of(team.index());
-  if (own.bytes() > 0) copy_part(targets.of(team.index()), own, 0, own.bytes());
-}
-
 /// Whether a member whose parts take so many bytes gives them.
 bool is_short(Team& team, const GivenParts& parts) {
   if (within::can_expose(team)) return exchanges_at_once(team, parts.bytes());
@@ -44,7 +39,7 @@ struct ShortParts {
       local.round().check(other);
       if (LocalParts::way_of(local.round(), other) != PartsWay::given) return false;
     }
-    copy_own(team, sources, targets);
+    copy_own_part(sources, team.index(), targets.of(team.index()));
     for (std::uint32_t other = 0; other < local.count(); ++other)
       if (other != local.local_index() && !LocalParts::try_take(local, other, targets.of(other))) return false;
     return true;
@@ -57,7 +52,7 @@ struct ShortParts {
  private:
   Task<> take_each(LocalCollective& local, std::uint64_t sequence) const {
     const LocalParts way(team, local, sequence);
-    copy_own(team, sources, targets);
+    copy_own_part(sources, team.index(), targets.of(team.index()));
     bool is_awaited = false;
     for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
       const std::uint32_t other = (local.local_index() + distance) % local.count();
@@ -105,7 +100,7 @@ Task<> exchange_long(LocalCollective& local, Team& team, std::uint64_t sequence,
   constexpr std::uint32_t kPairs = 4;  // at work at a time: the next one's request is under way while data comes
   LocalParts way(team, local, sequence);
   way.say(sources);
-  copy_own(team, sources, targets);
+  copy_own_part(sources, team.index(), targets.of(team.index()));
   if (!within::can_expose(team)) {
     const std::uint32_t lanes = std::min(kPairs, local.count() - 1);
     co_await between::in_lanes(

@@ -44,13 +44,21 @@ void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::spa
 void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
                          std::source_location where, RunTask run);
 
-// Of blocks that may differ. False where they don't go so: they are long, or there are several nodes. Then nothing has
-// begun, and the caller takes the other way; other members may have come on this one. What `blocks` refers to lives as
-// long as the call.
+// False where it does not go so: blocks are long, or there are several nodes. Then nothing has begun, and the caller
+// takes the other way; other members may have come on this one. What `blocks` refers to lives as long as the call.
 
 bool all_to_all_parts_blocking(Team& team, const SourceBlocks& sources, const TargetBlocks& targets,
                                std::source_location where, RunTask run);
 bool gather_all_parts_blocking(Team& team, std::span<const std::byte> mine, const TargetBlocks& all,
                                std::source_location where, RunTask run);
+/// `all`: of the root alone.
+bool gather_blocking(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
+                     std::source_location where, RunTask run);
+bool gather_parts_blocking(Team& team, std::span<const std::byte> mine, const TargetBlocks& all, std::uint32_t root,
+                           std::source_location where, RunTask run);
+bool scatter_blocking(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
+                      std::source_location where, RunTask run);
+bool scatter_parts_blocking(Team& team, const SourceBlocks& parts, std::span<std::byte> mine, std::uint32_t root,
+                            std::source_location where, RunTask run);
 
 }  // namespace coracle::internals

@@ -24,6 +24,9 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
 /// The way back.
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
                      bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where);
+/// The way back of blocks that differ, on a team's only node.
+Task<> scatter_parts(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
+                     CollectiveCall call);
 /// `all`: a block for each member. `mine` may be this member's own block of it. `called`: of what it is a part.
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                         Algorithm algorithm, std::source_location where, Called called = Called::gather_all);

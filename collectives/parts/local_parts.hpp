@@ -48,4 +48,11 @@ class LocalParts {
   std::uint64_t sequence_;
 };
 
+/// What a member has for itself, of which it is `own`.
+inline void copy_own_part(const SourceBlocks& parts, std::uint32_t own, const MessageTarget& target) {
+  const MessageSource part = parts.of(own);
+  if (part.bytes() > 0 && (target.is_scattered() || part.origin() != target.origin()))
+    copy_part(target, part, 0, part.bytes());
+}
+
 }  // namespace coracle::internals

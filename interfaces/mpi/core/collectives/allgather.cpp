@@ -82,13 +82,11 @@ class GatherAllV : public Call {
     const Call call(comm);
     PlainBlocks<std::byte> all;
     if (is_in_place(recvbuf) || !all.find(recvbuf, call.size(), recvcounts, displs, recvtype)) return false;
-    std::span<const std::byte> mine = all[call.rank()].span();
-    if (!is_in_place(sendbuf)) {
-      if (sendtype == nullptr || !sendtype->is_plain_at(sendbuf, sendcount)) return false;
-      mine = source_of(sendbuf, sendcount, sendtype).span();
-    }
-    if (mine.size() != all[call.rank()].bytes()) return false;  // is told
-    return internals::gather_all_parts_blocking(call.team(), mine, internals::TargetBlocks(all.list()), kNowhere,
+    const std::optional<std::span<const std::byte>> mine = plain_source(sendbuf, sendcount, sendtype);
+    if (!mine && !is_in_place(sendbuf)) return false;
+    const std::span<const std::byte> own = mine ? *mine : all[call.rank()].span();
+    if (own.size() != all[call.rank()].bytes()) return false;  // is told
+    return internals::gather_all_parts_blocking(call.team(), own, internals::TargetBlocks(all.list()), kNowhere,
                                                 call.runner());
   }
   Task<> start() const {

@@ -3,6 +3,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -46,6 +47,11 @@ class Gather : public Call {
     const Blocks blocks(size(), mine_.bytes());
     return gather_bytes(team(), mine_.span(), all_.span(), blocks, true, root_, Algorithm::automatic, kNowhere);
   }
+  void finish() const {
+    const bool is_plain = !misfit_ && mine_.is_plain() && all_.is_plain();
+    if (!is_plain || !internals::gather_blocking(team(), mine_.span(), all_.span(), root_, kNowhere, runner()))
+      mpi::run(comm(), start());
+  }
 
  private:
   void take(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* recvtype) {
@@ -86,6 +92,20 @@ class GatherV : public Call {
     if (rank() != root_) return;
     misfit_ = own_misfit(mine_.bytes(), all_.bytes(root_));
     if (misfit_) take_in_place(recvtype);
+  }
+  static bool try_plain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                        Numbers displs, Datatype* recvtype, int root, Comm* comm) {
+    const Call call(comm);
+    const std::uint32_t to = checked_root(*comm, root);
+    PlainBlocks<std::byte> all;
+    if (call.rank() == to && (is_in_place(recvbuf) || !all.find(recvbuf, call.size(), recvcounts, displs, recvtype)))
+      return false;
+    const std::optional<std::span<const std::byte>> mine = plain_source(sendbuf, sendcount, sendtype);
+    if (!mine && !(call.rank() == to && is_in_place(sendbuf))) return false;
+    const std::span<const std::byte> own = mine ? *mine : all[to].span();
+    if (call.rank() == to && own.size() != all[to].bytes()) return false;  // is told
+    return internals::gather_parts_blocking(call.team(), own, internals::TargetBlocks(all.list()), to, kNowhere,
+                                            call.runner());
   }
   Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "interfaces/mpi/core/collectives/arguments.hpp"
@@ -67,5 +68,16 @@ class PlainBlocks {
   std::uint32_t number_ = 0;
   alignas(Memory) std::byte memory_[kBlocksMax * sizeof(Memory)];  // not made where there are fewer
 };
+
+/// Where a run of bytes is all that a call's (buffer, count, datatype) says.
+inline std::optional<std::span<const std::byte>> plain_source(const void* buffer, Count count,
+                                                              const Datatype* datatype) noexcept {
+  if (datatype == nullptr || !datatype->is_plain_at(buffer, count)) return {};
+  return source_of(buffer, count, datatype).span();
+}
+inline std::optional<std::span<std::byte>> plain_target(void* buffer, Count count, const Datatype* datatype) noexcept {
+  if (datatype == nullptr || !datatype->is_plain_at(buffer, count)) return {};
+  return target_of(buffer, count, datatype).span();
+}
 
 }  // namespace coracle::mpi::collectives

@@ -3,6 +3,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -56,6 +57,11 @@ class Scatter : public Call {
     if (misfit_) receive_nothing();
   }
   Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
+  void finish() const {
+    const bool is_plain = !misfit_ && !in_place_ && all_.is_plain() && mine_.is_plain();
+    if (!is_plain || !internals::scatter_blocking(team(), all_.span(), mine_.span(), root_, kNowhere, runner()))
+      mpi::run(comm(), start());
+  }
 
  private:
   Task<> run() const {
@@ -108,6 +114,18 @@ class ScatterV : public Call {
     if (in_place_) return;
     misfit_ = own_misfit(all_.bytes(root_), mine_.bytes());
     if (misfit_) receive_nothing();
+  }
+  static bool try_plain(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
+                        Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+    const Call call(comm);
+    const std::uint32_t from = checked_root(*comm, root);
+    PlainBlocks<const std::byte> all;
+    if (call.rank() == from && (is_in_place(sendbuf) || !all.find(sendbuf, call.size(), sendcounts, displs, sendtype)))
+      return false;
+    const std::optional<std::span<std::byte>> mine = plain_target(recvbuf, recvcount, recvtype);
+    if (!mine || (call.rank() == from && mine->size() != all[from].bytes())) return false;  // is told
+    return internals::scatter_parts_blocking(call.team(), internals::SourceBlocks(all.list()), *mine, from, kNowhere,
+                                             call.runner());
   }
   Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
 
