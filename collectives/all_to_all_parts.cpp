@@ -153,8 +153,8 @@ Task<> all_to_all_parts(Team& team, const SourceBlocks& sources, const TargetBlo
   return short_collective(is_on_device, team, call, ShortParts{team, sources, targets, parts});
 }
 
-bool all_to_all_parts_blocking(Team& team, const SourceBlocks& sources, const TargetBlocks& targets,
-                               std::source_location where, RunTask run) {
+bool all_to_all_parts_short(Team& team, const SourceBlocks& sources, const TargetBlocks& targets,
+                            std::source_location where, RunTask run) {
   const GivenParts parts(sources, team.index());
   if (team.nodes().count() > 1 || !is_short(team, parts) || any_on_device(team, sources, targets)) return false;
   const CollectiveCall call{Called::all_to_all_v, CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};

@@ -169,15 +169,15 @@ void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<
   short_collective_blocking(on_device(team, mine, all), team, call, ExchangedParts{mine, all, call.called}, run);
 }
 
-bool gather_all_parts_blocking(Team& team, std::span<const std::byte> mine, const TargetBlocks& all,
-                               std::source_location where, RunTask run) {
+bool gather_all_parts_short(Team& team, std::span<const std::byte> mine, const TargetBlocks& all,
+                            std::source_location where, RunTask run) {
   std::size_t largest = 0;
   std::size_t total = 0;
   for (std::uint32_t member = 0; member < all.members(); ++member) {
     largest = std::max(largest, all.bytes_of(member));
     total += all.bytes_of(member);
   }
-  if (!parts_suit_exchange(team, largest) || any_on_device(team, SourceBlocks({}), all) || on_device(team, mine))
+  if (!parts_suit_exchange(team, largest) || any_on_device(team, SourceBlocks(), all) || on_device(team, mine))
     return false;
   const CollectiveCall call{Called::gather_all, total, CollectiveCall::kNoRoot, where};
   short_collective_blocking(false, team, call, ExchangedDiffering{mine, all}, run);

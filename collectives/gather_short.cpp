@@ -48,8 +48,8 @@ struct GatheredByRoot {
 };
 
 template <class PartOf>
-void gather_short(Team& team, std::span<const std::byte> mine, std::uint32_t root, const CollectiveCall& call,
-                  RunTask run, const PartOf& part_of) {
+void gather_by_root(Team& team, std::span<const std::byte> mine, std::uint32_t root, const CollectiveCall& call,
+                    RunTask run, const PartOf& part_of) {
   short_collective_blocking(false, team, call, GatheredByRoot<PartOf>{mine, root, part_of}, run);
 }
 
@@ -141,38 +141,39 @@ Task<> scatter_parts(Team& team, std::span<const std::byte> all, std::span<std::
   co_await local.run(std::move(part));
 }
 
-bool gather_blocking(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
-                     std::source_location where, RunTask run) {
+bool gather_short(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, std::uint32_t root,
+                  std::source_location where, RunTask run) {
   const std::size_t bytes = mine.size();
   if (!is_given(team, bytes) || on_device(team, mine, all)) return false;
   const CollectiveCall call{Called::gather, bytes, root, where};
-  gather_short(team, mine, root, call, run, [&](std::uint32_t other) { return all.subspan(other * bytes, bytes); });
+  gather_by_root(team, mine, root, call, run,
+                 [all, bytes](std::uint32_t other) { return all.subspan(other * bytes, bytes); });
   return true;
 }
 
-bool gather_parts_blocking(Team& team, std::span<const std::byte> mine, const TargetBlocks& all, std::uint32_t root,
-                           std::source_location where, RunTask run) {
+bool gather_parts_short(Team& team, std::span<const std::byte> mine, const TargetBlocks& all, std::uint32_t root,
+                        std::source_location where, RunTask run) {
   std::size_t largest = mine.size();
   for (std::uint32_t member = 0; member < all.members(); ++member) largest = std::max(largest, all.bytes_of(member));
-  if (!is_given(team, largest) || on_device(team, mine) || any_on_device(team, SourceBlocks({}), all)) return false;
+  if (!is_given(team, largest) || on_device(team, mine) || any_on_device(team, SourceBlocks(), all)) return false;
   const CollectiveCall call{Called::gather_v, CollectiveCall::kAnyBytes, root, where};
-  gather_short(team, mine, root, call, run, [&](std::uint32_t other) { return all.of(other).span(); });
+  gather_by_root(team, mine, root, call, run, [&all](std::uint32_t other) { return all.of(other).span(); });
   return true;
 }
 
-bool scatter_blocking(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
-                      std::source_location where, RunTask run) {
+bool scatter_short(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, std::uint32_t root,
+                   std::source_location where, RunTask run) {
   if (!is_given(team, team.size() * mine.size()) || on_device(team, all, mine)) return false;
   const CollectiveCall call{Called::scatter, mine.size(), root, where};
   short_collective_blocking(false, team, call, ScatteredByRoot{all, mine, root}, run);
   return true;
 }
 
-bool scatter_parts_blocking(Team& team, const SourceBlocks& parts, std::span<std::byte> mine, std::uint32_t root,
-                            std::source_location where, RunTask run) {
+bool scatter_parts_short(Team& team, const SourceBlocks& parts, std::span<std::byte> mine, std::uint32_t root,
+                         std::source_location where, RunTask run) {
   const GivenParts given(parts, team.index());
   const bool is_plain = team.index() == root ? is_given(team, given.bytes()) : is_given(team, 0);
-  if (!is_plain || on_device(team, mine) || any_on_device(team, parts, TargetBlocks({}))) return false;
+  if (!is_plain || on_device(team, mine) || any_on_device(team, parts, TargetBlocks())) return false;
   const CollectiveCall call{Called::scatter_v, CollectiveCall::kAnyBytes, root, where};
   short_collective_blocking(false, team, call, ScatteredParts{team, parts, MessageTarget(mine), root, given}, run);
   return true;

@@ -23,6 +23,8 @@ class MemberBlocks {
   using Memory = MessageMemory<Byte>;
   using Scattered = typename Memory::Scattered;
 
+  /// Of nobody.
+  MemberBlocks() = default;
   /// One for each member.
   explicit MemberBlocks(std::span<const Memory> each) noexcept
       : members_(static_cast<std::uint32_t>(each.size())), each_(each.data()) {}
@@ -54,7 +56,7 @@ class MemberBlocks {
     return Memory(Scattered{origin, first_->layout, first_->count});
   }
 
-  std::uint32_t members_;
+  std::uint32_t members_ = 0;
   const Memory* each_ = nullptr;
   const Scattered* first_ = nullptr;  // null: one for each
 };

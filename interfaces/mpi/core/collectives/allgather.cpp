@@ -65,8 +65,33 @@ Task<> gather_all_packed_v(Team& team, MessageSource mine, const ReceivedBlocks&
   unpack_blocks(packed.span(), row, all);
 }
 
+/// The same of plain blocks.
+class GatherAllOfPlain : public Call {
+ public:
+  GatherAllOfPlain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                   Numbers displs, Datatype* recvtype, Comm* comm)
+      : Call(comm) {
+    if (is_in_place(recvbuf) || !blocks_.find(recvbuf, size(), recvcounts, displs, recvtype)) return;
+    all_ = internals::TargetBlocks(blocks_.list());
+    const std::span<const std::byte> own = blocks_[rank()].span();
+    mine_ = is_in_place(sendbuf) ? own : plain_source(sendbuf, sendcount, sendtype);
+    found_ = mine_ && mine_->size() == own.size();  // else it is told
+  }
+  bool run(internals::RunTask run) const {
+    return found_ && internals::gather_all_parts_short(team(), *mine_, all_, kNowhere, run);
+  }
+
+ private:
+  PlainBlocks<std::byte> blocks_;
+  std::optional<std::span<const std::byte>> mine_;
+  bool found_ = false;
+  internals::TargetBlocks all_;
+};
+
 class GatherAllV : public Call {
  public:
+  using Plain = GatherAllOfPlain;
+
   GatherAllV(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
              Numbers displs, Datatype* recvtype, Comm* comm)
       : Call(comm) {
@@ -76,18 +101,6 @@ class GatherAllV : public Call {
     mine_ = is_in_place(sendbuf) ? SentValues(own.origin, static_cast<Count>(own.count), recvtype)
                                  : SentValues(sendbuf, sendcount, sendtype);
     check_own_bytes(mine_.bytes(), all_.bytes(rank()));
-  }
-  static bool try_plain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                        Numbers displs, Datatype* recvtype, Comm* comm) {
-    const Call call(comm);
-    PlainBlocks<std::byte> all;
-    if (is_in_place(recvbuf) || !all.find(recvbuf, call.size(), recvcounts, displs, recvtype)) return false;
-    const std::optional<std::span<const std::byte>> mine = plain_source(sendbuf, sendcount, sendtype);
-    if (!mine && !is_in_place(sendbuf)) return false;
-    const std::span<const std::byte> own = mine ? *mine : all[call.rank()].span();
-    if (own.size() != all[call.rank()].bytes()) return false;  // is told
-    return internals::gather_all_parts_blocking(call.team(), own, internals::TargetBlocks(all.list()), kNowhere,
-                                                call.runner());
   }
   Task<> start() const {
     if (!mine_.is_plain() || !all_.is_plain()) return gather_all_packed_v(team(), mine_.memory(), all_);

@@ -100,9 +100,40 @@ Task<> exchange_blocks_in_place(Team& team, const ReceivedBlocks& target) {
   co_await team.all_to_all_w(sources, target.scattered(), kNowhere);
 }
 
+/// Of the v and of the w kind, of plain blocks.
+class ExchangeOfPlain : public Call {
+ public:
+  /// `Types`: one datatype, or one for each.
+  template <class Types>
+  ExchangeOfPlain(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Types sendtypes, void* recvbuf,
+                  Numbers recvcounts, Numbers rdispls, Types recvtypes, Comm* comm)
+      : Call(comm),
+        found_(!is_in_place(sendbuf) && !is_in_place(recvbuf) &&
+               source_.find(sendbuf, size(), sendcounts, sdispls, sendtypes) &&
+               target_.find(recvbuf, size(), recvcounts, rdispls, recvtypes) && fits(sendbuf, recvbuf)) {}
+  bool run(internals::RunTask run) const {
+    return found_ && internals::all_to_all_parts_short(team(), sources_, targets_, kNowhere, run);
+  }
+
+ private:
+  /// Else it is told.
+  bool fits(const void* sendbuf, const void* recvbuf) const noexcept {
+    const std::size_t bytes = source_[rank()].bytes();
+    return bytes == target_[rank()].bytes() && (bytes == 0 || sendbuf != recvbuf);
+  }
+
+  PlainBlocks<const std::byte> source_;
+  PlainBlocks<std::byte> target_;
+  bool found_;
+  SourceBlocks sources_{source_.list()};
+  TargetBlocks targets_{target_.list()};
+};
+
 /// Of the v and of the w kind.
 class AllToAllBlocks : public Call {
  public:
+  using Plain = ExchangeOfPlain;
+
   AllToAllBlocks(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype, void* recvbuf,
                  Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm)
       : Call(comm), in_place_(is_in_place(sendbuf)) {
@@ -118,22 +149,6 @@ class AllToAllBlocks : public Call {
     target_ = ReceivedBlocks(recvbuf, size(), recvcounts, rdispls, recvtypes, kReceivedNames);
     if (!in_place_) source_ = SentBlocks(sendbuf, size(), sendcounts, sdispls, sendtypes, kSentNames);
     check(sendbuf, recvbuf);
-  }
-  /// `Types`: one datatype, or one for each.
-  template <class Types>
-  static bool try_plain(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Types sendtypes, void* recvbuf,
-                        Numbers recvcounts, Numbers rdispls, Types recvtypes, Comm* comm) {
-    const Call call(comm);
-    PlainBlocks<const std::byte> source;
-    PlainBlocks<std::byte> target;
-    if (is_in_place(sendbuf) || is_in_place(recvbuf) ||
-        !source.find(sendbuf, call.size(), sendcounts, sdispls, sendtypes) ||
-        !target.find(recvbuf, call.size(), recvcounts, rdispls, recvtypes))
-      return false;
-    const std::size_t own_bytes = source[call.rank()].bytes();
-    if (own_bytes != target[call.rank()].bytes() || (own_bytes > 0 && sendbuf == recvbuf)) return false;  // is told
-    return internals::all_to_all_parts_blocking(call.team(), SourceBlocks(source.list()), TargetBlocks(target.list()),
-                                                kNowhere, call.runner());
   }
   Task<> start() const {
     if (in_place_) return exchange_blocks_in_place(team(), target_);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <utility>
 
@@ -48,8 +49,14 @@ template <class Collective>
 Task<> run_kept(std::shared_ptr<const Collective> call) {
   co_await call->start();
 }
+/// The same of a task that refers to what is kept.
+template <class Plain>
+Task<> run_kept(std::shared_ptr<const Plain> /*call*/, Task<> task) {
+  co_await task;
+}
 
-/// Makes CollectiveForms of a class, whose constructor takes the parameters.
+/// Makes CollectiveForms of a class, whose constructor takes the parameters. Those that have a class Plain, of the same
+/// parameters, go by that where it can: bool run(RunTask) const.
 template <class Collective>
 struct FormsOf {
   template <class... Parameters>
@@ -59,12 +66,13 @@ struct FormsOf {
 
  private:
   /// No coroutine stands between the call and the runtime's, where the collective itself needs none. Those that have a
-  /// finish() do what they can without any; those that have a try_plain() do all of it there where they can, without
-  /// an object of their own.
+  /// finish() do what they can without any.
   template <class... Parameters>
   static void block(Parameters... parameters) {
-    if constexpr (requires { Collective::try_plain(parameters...); })
-      if (Collective::try_plain(parameters...)) return World::get().progress().note_quick_call();
+    if constexpr (requires { typename Collective::Plain; }) {
+      const typename Collective::Plain plain(parameters...);
+      if (plain.run(plain.runner())) return World::get().progress().note_quick_call();
+    }
     const Collective call(parameters...);
     if constexpr (requires { call.finish(); }) {
       call.finish();
@@ -75,6 +83,15 @@ struct FormsOf {
   }
   template <class... Parameters>
   static void begin(Parameters... parameters, Request*& request) {
+    if constexpr (requires { typename Collective::Plain; }) {
+      auto plain = std::make_shared<const typename Collective::Plain>(parameters...);
+      Comm& comm = plain->comm();
+      std::optional<Task<>> task;
+      if (plain->run(internals::RunTask::keeping(task))) {
+        request = start_task(comm, run_kept(std::move(plain), std::move(*task)));
+        return;
+      }
+    }
     auto call = std::make_shared<const Collective>(parameters...);
     Comm& comm = call->comm();
     request = start_task(comm, run_kept(std::move(call)));

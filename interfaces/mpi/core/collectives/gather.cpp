@@ -49,7 +49,7 @@ class Gather : public Call {
   }
   void finish() const {
     const bool is_plain = !misfit_ && mine_.is_plain() && all_.is_plain();
-    if (!is_plain || !internals::gather_blocking(team(), mine_.span(), all_.span(), root_, kNowhere, runner()))
+    if (!is_plain || !internals::gather_short(team(), mine_.span(), all_.span(), root_, kNowhere, runner()))
       mpi::run(comm(), start());
   }
 
@@ -79,8 +79,37 @@ Task<> gather_packed_v(Team& team, MessageSource mine, const ReceivedBlocks& all
   if (takes) unpack_blocks(packed.span(), row, all);
 }
 
+/// Of plain blocks.
+class GatherOfPlain : public Call {
+ public:
+  GatherOfPlain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                Numbers displs, Datatype* recvtype, int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    mine_ = plain_source(sendbuf, sendcount, sendtype);
+    if (rank() != root_) return;
+    if (!is_in_place(recvbuf) && blocks_.find(recvbuf, size(), recvcounts, displs, recvtype)) {
+      all_ = internals::TargetBlocks(blocks_.list());
+      const std::span<const std::byte> own = blocks_[root_].span();
+      if (is_in_place(sendbuf)) mine_ = own;
+      if (mine_ && mine_->size() == own.size()) return;
+    }
+    mine_.reset();  // what is wrong is told
+  }
+  bool run(internals::RunTask run) const {
+    return mine_ && internals::gather_parts_short(team(), *mine_, all_, root_, kNowhere, run);
+  }
+
+ private:
+  std::uint32_t root_;
+  PlainBlocks<std::byte> blocks_;
+  std::optional<std::span<const std::byte>> mine_;  // none: it does not go so
+  internals::TargetBlocks all_;
+};
+
 class GatherV : public Call {
  public:
+  using Plain = GatherOfPlain;
+
   GatherV(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts, Numbers displs,
           Datatype* recvtype, int root, Comm* comm)
       : Call(comm), root_(checked_root(*comm, root)) {
@@ -92,20 +121,6 @@ class GatherV : public Call {
     if (rank() != root_) return;
     misfit_ = own_misfit(mine_.bytes(), all_.bytes(root_));
     if (misfit_) take_in_place(recvtype);
-  }
-  static bool try_plain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
-                        Numbers displs, Datatype* recvtype, int root, Comm* comm) {
-    const Call call(comm);
-    const std::uint32_t to = checked_root(*comm, root);
-    PlainBlocks<std::byte> all;
-    if (call.rank() == to && (is_in_place(recvbuf) || !all.find(recvbuf, call.size(), recvcounts, displs, recvtype)))
-      return false;
-    const std::optional<std::span<const std::byte>> mine = plain_source(sendbuf, sendcount, sendtype);
-    if (!mine && !(call.rank() == to && is_in_place(sendbuf))) return false;
-    const std::span<const std::byte> own = mine ? *mine : all[to].span();
-    if (call.rank() == to && own.size() != all[to].bytes()) return false;  // is told
-    return internals::gather_parts_blocking(call.team(), own, internals::TargetBlocks(all.list()), to, kNowhere,
-                                            call.runner());
   }
   Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
 

@@ -1,5 +1,5 @@
 // PlainBlocks: the blocks of a call of the v or w kind where each is a run of bytes, as they mostly are among few
-// processes: found on the stack, while a BlockList, which takes all that there can be, allocates.
+// processes: found without allocating, as a BlockList does, which takes all that there can be.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace coracle::mpi::collectives {
 
-/// For calls that block: it refers to nothing of the call's but the buffer.
+/// Refers to nothing of the call's but the buffer.
 template <class Byte>
 class PlainBlocks {
  public:

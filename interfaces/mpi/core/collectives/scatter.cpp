@@ -59,7 +59,7 @@ class Scatter : public Call {
   Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
   void finish() const {
     const bool is_plain = !misfit_ && !in_place_ && all_.is_plain() && mine_.is_plain();
-    if (!is_plain || !internals::scatter_blocking(team(), all_.span(), mine_.span(), root_, kNowhere, runner()))
+    if (!is_plain || !internals::scatter_short(team(), all_.span(), mine_.span(), root_, kNowhere, runner()))
       mpi::run(comm(), start());
   }
 
@@ -97,8 +97,35 @@ Task<> scatter_packed_v(Team& team, const SentBlocks& all, const ReceivedValues&
   to.store();
 }
 
+/// Of plain blocks.
+class ScatterOfPlain : public Call {
+ public:
+  ScatterOfPlain(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
+                 Count recvcount, Datatype* recvtype, int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    mine_ = plain_target(recvbuf, recvcount, recvtype);
+    if (rank() != root_) return;
+    if (!is_in_place(sendbuf) && blocks_.find(sendbuf, size(), sendcounts, displs, sendtype)) {
+      all_ = internals::SourceBlocks(blocks_.list());
+      if (mine_ && mine_->size() == blocks_[root_].bytes()) return;
+    }
+    mine_.reset();  // what is wrong is told
+  }
+  bool run(internals::RunTask run) const {
+    return mine_ && internals::scatter_parts_short(team(), all_, *mine_, root_, kNowhere, run);
+  }
+
+ private:
+  std::uint32_t root_;
+  PlainBlocks<const std::byte> blocks_;
+  std::optional<std::span<std::byte>> mine_;  // none: it does not go so
+  internals::SourceBlocks all_;
+};
+
 class ScatterV : public Call {
  public:
+  using Plain = ScatterOfPlain;
+
   ScatterV(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf, Count recvcount,
            Datatype* recvtype, int root, Comm* comm)
       : Call(comm), root_(checked_root(*comm, root)) {
@@ -114,18 +141,6 @@ class ScatterV : public Call {
     if (in_place_) return;
     misfit_ = own_misfit(all_.bytes(root_), mine_.bytes());
     if (misfit_) receive_nothing();
-  }
-  static bool try_plain(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
-                        Count recvcount, Datatype* recvtype, int root, Comm* comm) {
-    const Call call(comm);
-    const std::uint32_t from = checked_root(*comm, root);
-    PlainBlocks<const std::byte> all;
-    if (call.rank() == from && (is_in_place(sendbuf) || !all.find(sendbuf, call.size(), sendcounts, displs, sendtype)))
-      return false;
-    const std::optional<std::span<std::byte>> mine = plain_target(recvbuf, recvcount, recvtype);
-    if (!mine || (call.rank() == from && mine->size() != all[from].bytes())) return false;  // is told
-    return internals::scatter_parts_blocking(call.team(), internals::SourceBlocks(all.list()), *mine, from, kNowhere,
-                                             call.runner());
   }
   Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
 
