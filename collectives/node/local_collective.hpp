@@ -84,6 +84,8 @@ class LocalCollective {
   /// Until a local member's contribution has this step, or all have. Throws Error (bad_input) when it has failed.
   Task<> wait(std::uint32_t local_index, std::uint64_t step);
   Task<> wait_for_all(std::uint64_t step);
+  /// Of who has contributed: whether it has failed, maybe before it has given anything.
+  bool has_failed(std::uint32_t local_index) noexcept { return round_.step_of(local_index) >= kFailed; }
   /// Until somebody has decided; gives what.
   Task<std::uint64_t> decision();
   /// Throws Error (bad_input) if a local member, or any of them, has given or exposes another number of bytes.

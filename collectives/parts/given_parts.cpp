@@ -5,6 +5,7 @@ namespace coracle::internals {
 
 GivenParts::GivenParts(const SourceBlocks& parts, std::uint32_t own) noexcept
     : parts_(parts), own_(own), bytes_(parts.bytes_of_all_but(own)) {
+  if (parts.members() == 2) return;
   const bool fits = bytes_ + parts.members() <= Contribution::kInlineBytesMax;
   bytes_ += parts.members() * (fits ? 1 : sizeof(Entry));
 }
@@ -14,6 +15,7 @@ Task<> GivenParts::give(LocalCollective& local) const {
 }
 
 void GivenParts::write(std::byte* room) const {
+  if (parts_.members() == 2) return read_part(parts_.of(1 - own_), 0, {room, bytes_});
   const bool is_inline = bytes_ <= Contribution::kInlineBytesMax;
   std::size_t end = parts_.members() * (is_inline ? 1 : sizeof(Entry));
   for (std::uint32_t member = 0; member < parts_.members(); ++member) {

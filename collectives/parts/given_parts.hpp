@@ -19,7 +19,7 @@ class GivenParts {
   /// `parts`: one for each member; that of the giver itself, `own`, is left out.
   GivenParts(const SourceBlocks& parts, std::uint32_t own) noexcept;
 
-  /// Of the contribution: 1 at least.
+  /// Of the contribution.
   std::size_t bytes() const noexcept { return bytes_; }
   /// As LocalCollective::try_give() and give().
   bool try_give(LocalCollective& local) const {
@@ -30,6 +30,7 @@ class GivenParts {
   /// What of `given`, which is all that a member has given, is for `member` of so many.
   static std::span<const std::byte> part_of(std::span<const std::byte> given, std::uint32_t member,
                                             std::uint32_t members) noexcept {
+    if (members == 2) return given;
     return given.size() <= Contribution::kInlineBytesMax ? inline_part(given, member, members)
                                                          : entered_part(given, member);
   }

@@ -11,7 +11,9 @@
 namespace coracle::internals {
 namespace {
 
+// Of what is exposed, where it is not given.
 constexpr std::uint32_t kInPlaceMark = 1;
+constexpr std::uint32_t kByMessageMark = 2;
 
 /// In `sim` a copy takes as long as one of as many bytes in a row, out of this rank's memory.
 Task<> let_time_pass(Rank& rank, std::uint32_t owner, std::size_t bytes) {
@@ -32,10 +34,8 @@ void copy_block(const MessageTarget& target, const MessageSource& source, Copyin
 }  // namespace
 
 void LocalParts::say(const SourceBlocks& parts) noexcept {
-  if (within::can_expose(team_))
-    local_.round().expose(&parts, sizeof parts, 1, kInPlaceMark);
-  else
-    local_.round().contribute({}, 1);
+  // Where memory can't be exposed nobody reads there.
+  local_.round().expose(&parts, sizeof parts, 1, within::can_expose(team_) ? kInPlaceMark : kByMessageMark);
 }
 
 Task<> LocalParts::send(std::uint32_t to, MessageSource part) const {
@@ -46,13 +46,15 @@ Task<> LocalParts::send(std::uint32_t to, MessageSource part) const {
 }
 
 PartsWay LocalParts::way_of(Round& round, std::uint32_t owner) noexcept {
-  if (!round.is_exposed(owner)) return round.bytes_of(owner) == 0 ? PartsWay::by_message : PartsWay::given;
-  return round.exposed(owner).mark == kInPlaceMark ? PartsWay::in_place : PartsWay::given;
+  if (!round.is_exposed(owner)) return PartsWay::given;
+  const std::uint32_t mark = round.exposed(owner).mark;
+  if (mark == kByMessageMark) return PartsWay::by_message;
+  return mark == kInPlaceMark ? PartsWay::in_place : PartsWay::given;
 }
 
 bool LocalParts::try_take(LocalCollective& local, std::uint32_t owner, const MessageTarget& target) {
   const std::span<const std::byte> given = local.round().contributed(owner);
-  if (given.data() == nullptr) return false;
+  if (given.data() == nullptr || (given.empty() && local.has_failed(owner))) return false;
   const std::span<const std::byte> part = GivenParts::part_of(given, local.local_index(), local.count());
   if (part.size() != target.bytes()) [[unlikely]]
     throw_sizes_differ(target.bytes(), part.size(), local.round().node_area().rank_at(owner));

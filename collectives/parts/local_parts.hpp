@@ -17,7 +17,7 @@ namespace coracle::internals {
 enum class PartsWay : std::uint8_t {
   given,       ///< Copies of all parts: its owner goes on at once.
   in_place,    ///< The address of its SourceBlocks: it waits until all others stand at step 2.
-  by_message,  ///< Nothing but its coming: where it can't expose its memory.
+  by_message,  ///< Nothing but that: where it can't expose its memory.
 };
 
 /// Of one member in one collective, in whose frame it lives. A member's local index is its index in the team.
@@ -34,7 +34,7 @@ class LocalParts {
   /// Of who has contributed.
   static PartsWay way_of(Round& round, std::uint32_t owner) noexcept;
   /// This member's part, of an owner who has given. Throws Error (bad_input) where its size is not the target's. False:
-  /// the owner has withdrawn it.
+  /// the owner has failed, and not given it or withdrawn it.
   static bool try_take(LocalCollective& local, std::uint32_t owner, const MessageTarget& target);
   /// The same of any owner, when it has contributed.
   Task<> take(std::uint32_t owner, MessageTarget target, Copying how = Copying::by_caches) const;
