@@ -19,8 +19,9 @@
 namespace coracle::internals {
 namespace {
 
-// Where each rank has a core, or blocks are large: a longer copy that others then fetch from core to core costs more than
-// to wait until all have fetched what lies there. Of 2 KiB from each of two to the other the copy takes two thirds.
+// Where each rank has a core, or blocks are large: a longer copy that others then fetch from core to core costs more
+// than to wait until all have fetched what lies there. Where two send each other 2 KiB the copy takes two thirds of
+// that.
 constexpr std::size_t kCopiedBytesMax = 4096;
 
 /// `target`, `blocks`: of the whole team.
