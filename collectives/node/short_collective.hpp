@@ -108,6 +108,7 @@ Task<> short_collective(bool is_on_device, Team& team, CollectiveCall call, Kind
 template <class Kind, class Run>
 void short_collective_blocking(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind, Run run) {
   if (run.keeps()) return run(short_collective(is_on_device, team, call, kind));
+  team.node_area().prefetch_next();
   ShortCollective<Kind> collective(is_on_device, team, call, kind);
   if (!collective.try_finish()) run(collective.finish());
 }
