@@ -2,7 +2,9 @@
 // pair, at the same time.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "collectives/between/between.hpp"
 #include "collectives/blocking.hpp"
@@ -10,15 +12,17 @@
 #include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/short_collective.hpp"
+#include "collectives/parts/member_blocks.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/copy_short.hpp"
 
 namespace coracle::internals {
 namespace {
 
-// Where each rank has a core, or blocks are large: a copy that others then fetch from core to core costs more than to
-// wait until all have fetched what lies there.
-constexpr std::size_t kCopiedBytesMax = 2048;
+// Where each rank has a core, or blocks are large: a longer copy that others then fetch from core to core costs more
+// than to wait until all have fetched what lies there. Where two send each other 2 KiB the copy takes two thirds of
+// that.
+constexpr std::size_t kCopiedBytesMax = 4096;
 
 /// `target`, `blocks`: of the whole team.
 Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std::byte> source,
@@ -94,6 +98,18 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
   co_await when_all(std::move(guarded), std::move(others));
 }
 
+/// Of blocks that differ, on one node.
+Task<> exchange_parts(Team& team, std::span<const std::byte> source, Blocks source_blocks, std::span<std::byte> target,
+                      Blocks target_blocks, CollectiveCall call) {
+  std::optional<Preparation> preparation;
+  if (!on_device(team, source, target)) preparation.emplace(team, name_of(call.called));  // who has any hears of that
+  check_blocks("all_to_all, source", source_blocks, team.size(), source.size());
+  check_blocks("all_to_all, target", target_blocks, team.size(), target.size());
+  const std::vector<MessageSource> sources = listed(source, source_blocks);
+  const std::vector<MessageTarget> targets = listed(target, target_blocks);
+  co_await all_to_all_parts(team, SourceBlocks(sources), TargetBlocks(targets), call);
+}
+
 }  // namespace
 
 bool exchanges_at_once(Team& team, std::size_t bytes) {
@@ -119,6 +135,8 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
                             same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
     return short_collective(on_device(team, source, target), team, call, ExchangedBlocks{source, target});
+  if (!same_size && team.nodes().count() == 1)
+    return exchange_parts(team, source, std::move(source_blocks), target, std::move(target_blocks), call);
   return all_to_all_by_node_area(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
                                  algorithm, call);
 }

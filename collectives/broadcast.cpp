@@ -130,7 +130,7 @@ struct GivenByRoot {
   std::span<const std::byte> given() const noexcept { return data; }
   bool awaits(LocalCollective& local, std::uint32_t other) const noexcept { return other == root && !gives(local); }
   bool take(LocalCollective& local) const { return gives(local) || local.try_take(root, data); }
-  Task<> take_in_time(LocalCollective& local) const { return local.take(root, 0, data); }
+  Task<> take_in_time(LocalCollective& local, std::uint64_t /*sequence*/) const { return local.take(root, 0, data); }
 };
 
 Task<> broadcast_short_on_node(Team& team, std::span<std::byte> data, std::uint32_t root, StagedData* staged,

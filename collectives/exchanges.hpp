@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "collectives/data/blocks.hpp"
+#include "collectives/parts/member_blocks.hpp"
 #include "runtime/core/byte_counts.hpp"
 #include "runtime/team/in_place.hpp"
 #include "runtime/team/team.hpp"
@@ -23,6 +24,9 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
 /// The way back.
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
                      bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where);
+/// The way back of blocks that differ, on a team's only node.
+Task<> scatter_parts(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
+                     CollectiveCall call);
 /// `all`: a block for each member. `mine` may be this member's own block of it. `called`: of what it is a part.
 Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                         Algorithm algorithm, std::source_location where, Called called = Called::gather_all);
@@ -30,6 +34,12 @@ Task<> gather_all_bytes(Team& team, std::span<const std::byte> mine, std::span<s
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
                         std::span<std::byte> target, Blocks target_blocks, bool same_size, Algorithm algorithm,
                         std::source_location where);
+/// The same of blocks that may be scattered; on a team's only node. What it refers to lives until it has ended.
+Task<> all_to_all_parts(Team& team, const SourceBlocks& sources, const TargetBlocks& targets,
+                        const CollectiveCall& call);
+/// Asserts that there is a block for each member, on both sides, and that the own ones are as long as each other.
+void check_members(const Team& team, const SourceBlocks& sources, const TargetBlocks& targets);
+bool any_on_device(const Team& team, const SourceBlocks& sources, const TargetBlocks& targets);
 /// Whether Team::all_to_all_w copies straight from the members' layouts to each other's, of all sizes.
 bool copies_straight(const Team& team);
 /// Whether `bytes` of each member, in blocks of the same size, go without anybody's waiting until others have read.

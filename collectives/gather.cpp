@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/choice/lanes.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
@@ -39,6 +40,35 @@ Task<> gather_on_node(LocalCollective& local, std::span<const std::byte> mine, s
   std::copy(mine.begin(), mine.end(), part_of(leader).begin());
   co_await within::take_all(local, part_of);
   local.round().publish(2);
+}
+
+constexpr std::uint32_t kSent = 1;  // the mark of a block that goes by a message
+
+Task<> take_or_receive(LocalCollective& local, const Group& group, std::uint32_t other, std::span<std::byte> target) {
+  co_await local.wait(other, 1);
+  local.check_bytes(other, target.size());
+  if (local.round().is_exposed(other) && local.round().exposed(other).mark == kSent)
+    co_await group.receive(other, 0, target);
+  else
+    co_await local.take(other, 0, target);
+}
+
+/// On a team's only node where members can't expose their memory: what is long goes by messages. Of blocks that differ
+/// only its owner and the root know that, so the owner says it, with the size.
+Task<> gather_or_send(LocalCollective& local, Group group, std::span<const std::byte> mine, std::span<std::byte> all,
+                      const Blocks& blocks, std::uint32_t root) {
+  if (group.position() == root) {
+    copy_bytes(mine, blocks.of(all, root));
+    co_await between::in_lanes(local.count() - 1, [&](std::uint32_t lane) {
+      const std::uint32_t other = (root + 1 + lane) % local.count();
+      return take_or_receive(local, group, other, blocks.of(all, other));
+    });
+  } else if (mine.size() <= local.given_bytes_max()) {
+    if (!local.try_give(mine)) co_await local.give(mine);
+  } else {
+    local.round().expose(mine.data(), mine.size(), 1, kSent);
+    co_await group.send(root, 0, mine);
+  }
 }
 
 /// What leaves a node goes in one piece.
@@ -115,6 +145,30 @@ bool goes_straight(const Group& nodes, const Blocks& blocks) {
          nodes.algorithm(Collective::scatter, blocks.total() / nodes.size()) == Algorithm::linear;
 }
 
+Task<> scatter_by_levels(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
+                         bool same_size, Algorithm algorithm, CollectiveCall call) {
+  const HostParticipation participation(team, call, mine, all);
+  check_at_root(call, team, blocks, all.size(), mine.size());
+  const std::uint32_t root = call.root;
+  const TeamNodes& nodes = team.nodes();
+  Group group = Group(team, participation.sequence()).choosing(algorithm);
+  // Of blocks that differ only the root knows where each lies, so that over several nodes it sends each its own.
+  const bool by_node_area = same_size && (blocks.total() <= within::given_bytes_max(team) || within::can_expose(team));
+  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
+    LocalCollective local(team);
+    Task<> on_node = scatter_on_node(local, all, mine, nodes.local_index_of(root));
+    co_await local.run(std::move(on_node));
+    co_return;
+  }
+  if (by_node_area && nodes.largest() > 1) {
+    const Group by_nodes = Group::of_nodes(team, participation.sequence(), root).choosing(algorithm);
+    if (!goes_straight(by_nodes, blocks)) co_return co_await scatter_two_levels(team, by_nodes, all, mine, root);
+    group = group.choosing(Algorithm::linear);
+  }
+  const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
+  co_await group.in_phase("between nodes", between::scatter(group, all, mine, blocks, known, root));
+}
+
 }  // namespace
 
 Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
@@ -125,7 +179,12 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   check_at_root(call, team, blocks, all.size(), mine.size());
   const TeamNodes& nodes = team.nodes();
   const bool by_node_area = within::can_expose(team) || (same_size && mine.size() <= within::given_bytes_max(team));
-  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
+  if (!same_size && !within::can_expose(team) && nodes.count() == 1 && team.size() > 1) {
+    const Group group(team, participation.sequence());
+    LocalCollective local(team);
+    Task<> on_node = gather_or_send(local, group, mine, all, blocks, root);
+    co_await local.run(std::move(on_node));
+  } else if (by_node_area && nodes.count() == 1 && team.size() > 1) {
     LocalCollective local(team);
     const auto part_of = [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
     Task<> on_node = gather_on_node(local, mine, nodes.local_index_of(root), part_of);
@@ -144,25 +203,8 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
                      bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{same_size ? Called::scatter : Called::scatter_v,
                             same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
-  const HostParticipation participation(team, call, mine, all);
-  check_at_root(call, team, blocks, all.size(), mine.size());
-  const TeamNodes& nodes = team.nodes();
-  Group group = Group(team, participation.sequence()).choosing(algorithm);
-  // Of blocks that differ only the root knows where each lies, so that it sends each its own.
-  const bool by_node_area = same_size && (blocks.total() <= within::given_bytes_max(team) || within::can_expose(team));
-  if (by_node_area && nodes.count() == 1 && team.size() > 1) {
-    LocalCollective local(team);
-    Task<> on_node = scatter_on_node(local, all, mine, nodes.local_index_of(root));
-    co_await local.run(std::move(on_node));
-    co_return;
-  }
-  if (by_node_area && nodes.largest() > 1) {
-    const Group by_nodes = Group::of_nodes(team, participation.sequence(), root).choosing(algorithm);
-    if (!goes_straight(by_nodes, blocks)) co_return co_await scatter_two_levels(team, by_nodes, all, mine, root);
-    group = group.choosing(Algorithm::linear);
-  }
-  const between::Known known = same_size ? between::Known::everywhere : between::Known::at_root;
-  co_await group.in_phase("between nodes", between::scatter(group, all, mine, blocks, known, root));
+  if (!same_size && team.nodes().count() == 1) return scatter_parts(team, all, mine, std::move(blocks), call);
+  return scatter_by_levels(team, all, mine, std::move(blocks), same_size, algorithm, call);
 }
 
 }  // namespace coracle::internals

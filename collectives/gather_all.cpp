@@ -96,6 +96,27 @@ struct ExchangedParts {
   }
 };
 
+/// The same where they differ, as all members know.
+struct ExchangedDiffering {
+  static constexpr bool kAwaitsAll = true;
+
+  std::span<const std::byte> mine;
+  const TargetBlocks& all;
+
+  bool gives(LocalCollective& /*local*/) const noexcept { return true; }
+  std::span<const std::byte> given() const noexcept { return mine; }
+  bool take(LocalCollective& local) const {
+    for (std::uint32_t other = 0; other < local.count(); ++other) {
+      const std::span<std::byte> part = all.of(other).span();
+      if (other != local.local_index())
+        copy_short({local.data_of(other, part.size()), part.size()}, part.data());
+      else if (mine.data() != part.data())
+        copy_short(mine, part.data());
+    }
+    return true;
+  }
+};
+
 Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
                             Algorithm algorithm, CollectiveCall call) {
   const HostParticipation participation(team, call, mine, all);
@@ -146,6 +167,21 @@ void gather_all_blocking(Team& team, std::span<const std::byte> mine, std::span<
   }
   const CollectiveCall call{Called::gather_all, all.size(), CollectiveCall::kNoRoot, where};
   short_collective_blocking(on_device(team, mine, all), team, call, ExchangedParts{mine, all, call.called}, run);
+}
+
+bool gather_all_parts_short(Team& team, std::span<const std::byte> mine, const TargetBlocks& all,
+                            std::source_location where, RunTask run) {
+  std::size_t largest = 0;
+  std::size_t total = 0;
+  for (std::uint32_t member = 0; member < all.members(); ++member) {
+    largest = std::max(largest, all.bytes_of(member));
+    total += all.bytes_of(member);
+  }
+  if (!parts_suit_exchange(team, largest) || any_on_device(team, SourceBlocks(), all) || on_device(team, mine))
+    return false;
+  const CollectiveCall call{Called::gather_all, total, CollectiveCall::kNoRoot, where};
+  short_collective_blocking(false, team, call, ExchangedDiffering{mine, all}, run);
+  return true;
 }
 
 }  // namespace coracle::internals

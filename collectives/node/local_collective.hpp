@@ -44,6 +44,23 @@ class LocalCollective {
     return true;
   }
   Task<> give(std::span<const std::byte> data);
+  /// The same of `bytes` that `make(room)` writes where they are given; not in `sim`, where copies take time.
+  template <class Make>
+  bool try_give_made(std::size_t bytes, const Make& make) {
+    if (!round_.is_open()) return false;
+    if (bytes <= Contribution::kInlineBytesMax) {
+      std::byte data[Contribution::kInlineBytesMax];
+      make(data);
+      round_.contribute({data, bytes}, 1);
+      return true;
+    }
+    return give_made_in(round_.allocate(bytes), bytes, make);
+  }
+  template <class Make>
+  Task<> give_made(std::size_t bytes, Make make) {
+    if (try_give_made(bytes, make)) co_return;
+    give_made_in(co_await round_.allocate_when_free(bytes), bytes, make);
+  }
   /// What is exposed may change only when all who copy from it have said so.
   void expose(std::span<const std::byte> data, std::uint64_t step) noexcept;
   /// Gives what is small, else exposes it: step 1. `if (!local.try_provide(data, small)) co_await local.give(data);`
@@ -68,6 +85,8 @@ class LocalCollective {
   /// Until a local member's contribution has this step, or all have. Throws Error (bad_input) when it has failed.
   Task<> wait(std::uint32_t local_index, std::uint64_t step);
   Task<> wait_for_all(std::uint64_t step);
+  /// Of who has contributed: whether it has failed, maybe before it has given anything.
+  bool has_failed(std::uint32_t local_index) noexcept { return round_.step_of(local_index) >= kFailed; }
   /// Until somebody has decided; gives what.
   Task<std::uint64_t> decision();
   /// Throws Error (bad_input) if a local member, or any of them, has given or exposes another number of bytes.
@@ -90,6 +109,13 @@ class LocalCollective {
   static constexpr std::uint64_t kFailed = std::uint64_t{1} << (NodeAreaPart::kStepBits - 1);
 
   bool try_give_by_arena(std::span<const std::byte> data);
+  template <class Make>
+  bool give_made_in(std::byte* room, std::size_t bytes, const Make& make) {
+    if (room == nullptr) return false;
+    make(room);
+    expose({room, bytes}, 1);
+    return true;
+  }
   void look_for_last() noexcept;
   void check_alive(std::uint64_t step, int local_index);
   void check(std::uint32_t local_index);

@@ -20,12 +20,15 @@ namespace coracle::internals {
 /// `Kind` says what is given and taken; its members are called in this order:
 ///   void check(const Team&)                       asserts what the caller must keep to, if it has this;
 ///   bool gives(LocalCollective&)                  whether this member gives anything, and
-///   std::span<const std::byte> given()            what;
+///   given()                                       what: bytes (std::span<const std::byte>), or what gives
+///                                                 itself as LocalCollective gives them (GivenParts);
 ///   kAwaitsAll                                    whether it looks at what all others give; if not,
 ///   bool awaits(LocalCollective&, local_index)    at what which of them, and if it has this,
 ///   bool awaits_all(LocalCollective&)             whether these are all;
 ///   bool take(LocalCollective&)                   the rest, once all those have given; false: that takes virtual time,
-///   Task<> take_in_time(LocalCollective&)         and is done here (only of kinds whose take() gives false).
+///                                                 or has to wait,
+///   Task<> take_in_time(LocalCollective&, std::uint64_t sequence)
+///                                                 and is done here (only of kinds whose take() gives false).
 template <class Kind>
 class ShortCollective {
  public:
@@ -39,7 +42,7 @@ class ShortCollective {
   bool try_finish() {
     if (!local_.round().is_open()) return false;
     if (kind_.gives(local_)) {
-      if (!local_.try_give(kind_.given())) return false;
+      if (!try_give()) return false;
       has_given_ = true;
     }
     if (awaits_all()) local_.spin_for_last();
@@ -50,11 +53,11 @@ class ShortCollective {
   Task<> finish() {
     Round& round = local_.round();
     if (!round.is_open()) co_await round.open();
-    if (!has_given_ && kind_.gives(local_)) co_await local_.give(kind_.given());
+    if (!has_given_ && kind_.gives(local_)) co_await give();
     for (std::uint32_t other = 0; other < local_.count(); ++other)
       if (awaits(other) && !round.has_reached(other, 1)) co_await round.reached(other, 1);
-    if constexpr (requires { kind_.take_in_time(local_); }) {
-      if (!take()) co_await kind_.take_in_time(local_);
+    if constexpr (requires { kind_.take_in_time(local_, std::uint64_t{}); }) {
+      if (!take()) co_await kind_.take_in_time(local_, participation_.sequence());
     } else {
       take();
     }
@@ -64,6 +67,18 @@ class ShortCollective {
   bool awaits_all() {
     if constexpr (requires { kind_.awaits_all(local_); }) return kind_.awaits_all(local_);
     return Kind::kAwaitsAll;
+  }
+  bool try_give() {
+    if constexpr (requires { kind_.given().try_give(local_); })
+      return kind_.given().try_give(local_);
+    else
+      return local_.try_give(kind_.given());
+  }
+  Task<> give() {
+    if constexpr (requires { kind_.given().give(local_); })
+      return kind_.given().give(local_);
+    else
+      return local_.give(kind_.given());
   }
   bool awaits(std::uint32_t other) {
     if constexpr (Kind::kAwaitsAll)
@@ -97,6 +112,8 @@ Task<> short_collective(bool is_on_device, Team& team, CollectiveCall call, Kind
 /// Of who is no coroutine; `run`: a RunTask.
 template <class Kind, class Run>
 void short_collective_blocking(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind, Run run) {
+  if (run.keeps()) return run(short_collective(is_on_device, team, call, kind));
+  team.node_area().prefetch_next();
   ShortCollective<Kind> collective(is_on_device, team, call, kind);
   if (!collective.try_finish()) run(collective.finish());
 }

@@ -22,6 +22,10 @@ class RingAllocator {
   /// Rounds up to `over` have ended everywhere. Null where there is no room.
   std::byte* take(std::uint64_t round, std::size_t bytes, std::uint64_t over);
   std::size_t taken() const noexcept { return rooms_.size(); }
+  /// Where the next room probably begins.
+  std::byte* next() const noexcept {
+    return base_ + (rooms_.empty() || rooms_.back().end == bytes_ ? 0 : rooms_.back().end);
+  }
   /// The round that must end everywhere before there is more room. Some room is taken.
   std::uint64_t in_the_way() const noexcept { return rooms_.front().round; }
 
@@ -81,6 +85,8 @@ class RoundArena {
     std::byte* room = rooms_.take(round, bytes, over);
     return room != nullptr ? room : reserve_.take(round, bytes, over);
   }
+  /// Where the next room probably begins, if it is not too large.
+  std::byte* next() const noexcept { return rooms_.next(); }
   /// The rooms that are taken, but for the reserve's.
   std::size_t taken() const noexcept { return rooms_.taken(); }
   /// For a round that got no room: the earlier one that must end everywhere first; 0: a later one is in the way, so

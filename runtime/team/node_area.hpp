@@ -79,6 +79,14 @@ class NodeArea {
   }
   /// Number of the next round; a collective takes all it needs when it starts, the same at every local member.
   std::uint64_t take_number() noexcept { return ++last_number_; }
+  /// What this member's next round writes first begins to come to its core, since others have read it there. For a
+  /// round of short data, which begins at once.
+  void prefetch_next() noexcept {
+    constexpr std::size_t kRoomBytes = 256;
+    const Contribution& contribution = own().contributions[(last_number_ + 1) % NodeAreaPart::kRounds];
+    prefetch_for_writing(reinterpret_cast<const std::byte*>(&contribution), sizeof contribution);
+    prefetch_for_writing(arena_.next(), kRoomBytes);
+  }
   /// Whether local members reach the `bytes` at `address` (in `process` placement only the job's region).
   bool can_expose(const void* address, std::size_t bytes) const noexcept;
   /// Whether ranks share cores.

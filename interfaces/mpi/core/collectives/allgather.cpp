@@ -4,6 +4,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -64,8 +65,33 @@ Task<> gather_all_packed_v(Team& team, MessageSource mine, const ReceivedBlocks&
   unpack_blocks(packed.span(), row, all);
 }
 
+/// The same of plain blocks.
+class GatherAllOfPlain : public Call {
+ public:
+  GatherAllOfPlain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                   Numbers displs, Datatype* recvtype, Comm* comm)
+      : Call(comm) {
+    if (is_in_place(recvbuf) || !blocks_.find(recvbuf, size(), recvcounts, displs, recvtype)) return;
+    all_ = internals::TargetBlocks(blocks_.list());
+    const std::span<const std::byte> own = blocks_[rank()].span();
+    mine_ = is_in_place(sendbuf) ? own : plain_source(sendbuf, sendcount, sendtype);
+    found_ = mine_ && mine_->size() == own.size();  // else it is told
+  }
+  bool run(internals::RunTask run) const {
+    return found_ && internals::gather_all_parts_short(team(), *mine_, all_, kNowhere, run);
+  }
+
+ private:
+  PlainBlocks<std::byte> blocks_;
+  std::optional<std::span<const std::byte>> mine_;
+  bool found_ = false;
+  internals::TargetBlocks all_;
+};
+
 class GatherAllV : public Call {
  public:
+  using Plain = GatherAllOfPlain;
+
   GatherAllV(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
              Numbers displs, Datatype* recvtype, Comm* comm)
       : Call(comm) {

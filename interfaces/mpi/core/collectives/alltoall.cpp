@@ -4,6 +4,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -14,6 +15,8 @@ using internals::Algorithm;
 using internals::Layout;
 using internals::ScatteredSource;
 using internals::ScatteredTarget;
+using internals::SourceBlocks;
+using internals::TargetBlocks;
 
 constexpr BlockNames kSentNames{"sendcounts", "sdispls"};
 constexpr BlockNames kReceivedNames{"recvcounts", "rdispls"};
@@ -97,9 +100,40 @@ Task<> exchange_blocks_in_place(Team& team, const ReceivedBlocks& target) {
   co_await team.all_to_all_w(sources, target.scattered(), kNowhere);
 }
 
+/// Of the v and of the w kind, of plain blocks.
+class ExchangeOfPlain : public Call {
+ public:
+  /// `Types`: one datatype, or one for each.
+  template <class Types>
+  ExchangeOfPlain(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Types sendtypes, void* recvbuf,
+                  Numbers recvcounts, Numbers rdispls, Types recvtypes, Comm* comm)
+      : Call(comm),
+        found_(!is_in_place(sendbuf) && !is_in_place(recvbuf) &&
+               source_.find(sendbuf, size(), sendcounts, sdispls, sendtypes) &&
+               target_.find(recvbuf, size(), recvcounts, rdispls, recvtypes) && fits(sendbuf, recvbuf)) {}
+  bool run(internals::RunTask run) const {
+    return found_ && internals::all_to_all_parts_short(team(), sources_, targets_, kNowhere, run);
+  }
+
+ private:
+  /// Else it is told.
+  bool fits(const void* sendbuf, const void* recvbuf) const noexcept {
+    const std::size_t bytes = source_[rank()].bytes();
+    return bytes == target_[rank()].bytes() && (bytes == 0 || sendbuf != recvbuf);
+  }
+
+  PlainBlocks<const std::byte> source_;
+  PlainBlocks<std::byte> target_;
+  bool found_;
+  SourceBlocks sources_{source_.list()};
+  TargetBlocks targets_{target_.list()};
+};
+
 /// Of the v and of the w kind.
 class AllToAllBlocks : public Call {
  public:
+  using Plain = ExchangeOfPlain;
+
   AllToAllBlocks(const void* sendbuf, Numbers sendcounts, Numbers sdispls, Datatype* sendtype, void* recvbuf,
                  Numbers recvcounts, Numbers rdispls, Datatype* recvtype, Comm* comm)
       : Call(comm), in_place_(is_in_place(sendbuf)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <utility>
 
@@ -29,15 +30,13 @@ class Call {
   explicit Call(Comm* comm) : comm_(&checked(comm)) {}
   Comm& comm() const noexcept { return *comm_; }
   Team& team() const { return comm_->team(); }
-
- protected:
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(comm_->size()); }
+  std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(comm_->rank()); }
   /// For collectives/blocking.hpp.
   internals::RunTask runner() const noexcept {
     const auto run_on = [](const void* comm, Task<> task) { run(*static_cast<const Comm*>(comm), std::move(task)); };
     return {run_on, comm_.get()};
   }
-  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(comm_->size()); }
-  std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(comm_->rank()); }
 
  private:
   Ref<Comm> comm_;
@@ -50,8 +49,14 @@ template <class Collective>
 Task<> run_kept(std::shared_ptr<const Collective> call) {
   co_await call->start();
 }
+/// The same of a task that refers to what is kept.
+template <class Plain>
+Task<> run_kept(std::shared_ptr<const Plain> /*call*/, Task<> task) {
+  co_await task;
+}
 
-/// Makes CollectiveForms of a class, whose constructor takes the parameters.
+/// Makes CollectiveForms of a class, whose constructor takes the parameters. Those that have a class Plain, of the same
+/// parameters, go by that where it can: bool run(RunTask) const.
 template <class Collective>
 struct FormsOf {
   template <class... Parameters>
@@ -64,6 +69,10 @@ struct FormsOf {
   /// finish() do what they can without any.
   template <class... Parameters>
   static void block(Parameters... parameters) {
+    if constexpr (requires { typename Collective::Plain; }) {
+      const typename Collective::Plain plain(parameters...);
+      if (plain.run(plain.runner())) return World::get().progress().note_quick_call();
+    }
     const Collective call(parameters...);
     if constexpr (requires { call.finish(); }) {
       call.finish();
@@ -74,6 +83,15 @@ struct FormsOf {
   }
   template <class... Parameters>
   static void begin(Parameters... parameters, Request*& request) {
+    if constexpr (requires { typename Collective::Plain; }) {
+      auto plain = std::make_shared<const typename Collective::Plain>(parameters...);
+      Comm& comm = plain->comm();
+      std::optional<Task<>> task;
+      if (plain->run(internals::RunTask::keeping(task))) {
+        request = start_task(comm, run_kept(std::move(plain), std::move(*task)));
+        return;
+      }
+    }
     auto call = std::make_shared<const Collective>(parameters...);
     Comm& comm = call->comm();
     request = start_task(comm, run_kept(std::move(call)));

@@ -3,6 +3,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -46,6 +47,11 @@ class Gather : public Call {
     const Blocks blocks(size(), mine_.bytes());
     return gather_bytes(team(), mine_.span(), all_.span(), blocks, true, root_, Algorithm::automatic, kNowhere);
   }
+  void finish() const {
+    const bool is_plain = !misfit_ && mine_.is_plain() && all_.is_plain();
+    if (!is_plain || !internals::gather_short(team(), mine_.span(), all_.span(), root_, kNowhere, runner()))
+      mpi::run(comm(), start());
+  }
 
  private:
   void take(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* recvtype) {
@@ -73,8 +79,37 @@ Task<> gather_packed_v(Team& team, MessageSource mine, const ReceivedBlocks& all
   if (takes) unpack_blocks(packed.span(), row, all);
 }
 
+/// Of plain blocks.
+class GatherOfPlain : public Call {
+ public:
+  GatherOfPlain(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts,
+                Numbers displs, Datatype* recvtype, int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    mine_ = plain_source(sendbuf, sendcount, sendtype);
+    if (rank() != root_) return;
+    if (!is_in_place(recvbuf) && blocks_.find(recvbuf, size(), recvcounts, displs, recvtype)) {
+      all_ = internals::TargetBlocks(blocks_.list());
+      const std::span<const std::byte> own = blocks_[root_].span();
+      if (is_in_place(sendbuf)) mine_ = own;
+      if (mine_ && mine_->size() == own.size()) return;
+    }
+    mine_.reset();  // what is wrong is told
+  }
+  bool run(internals::RunTask run) const {
+    return mine_ && internals::gather_parts_short(team(), *mine_, all_, root_, kNowhere, run);
+  }
+
+ private:
+  std::uint32_t root_;
+  PlainBlocks<std::byte> blocks_;
+  std::optional<std::span<const std::byte>> mine_;  // none: it does not go so
+  internals::TargetBlocks all_;
+};
+
 class GatherV : public Call {
  public:
+  using Plain = GatherOfPlain;
+
   GatherV(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Numbers recvcounts, Numbers displs,
           Datatype* recvtype, int root, Comm* comm)
       : Call(comm), root_(checked_root(*comm, root)) {

@@ -3,6 +3,7 @@
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
+#include "interfaces/mpi/core/collectives/plain_blocks.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
 namespace coracle::mpi {
@@ -56,6 +57,11 @@ class Scatter : public Call {
     if (misfit_) receive_nothing();
   }
   Task<> start() const { return misfit_ ? fail_after(run(), *misfit_) : run(); }
+  void finish() const {
+    const bool is_plain = !misfit_ && !in_place_ && all_.is_plain() && mine_.is_plain();
+    if (!is_plain || !internals::scatter_short(team(), all_.span(), mine_.span(), root_, kNowhere, runner()))
+      mpi::run(comm(), start());
+  }
 
  private:
   Task<> run() const {
@@ -91,8 +97,35 @@ Task<> scatter_packed_v(Team& team, const SentBlocks& all, const ReceivedValues&
   to.store();
 }
 
+/// Of plain blocks.
+class ScatterOfPlain : public Call {
+ public:
+  ScatterOfPlain(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf,
+                 Count recvcount, Datatype* recvtype, int root, Comm* comm)
+      : Call(comm), root_(checked_root(*comm, root)) {
+    mine_ = plain_target(recvbuf, recvcount, recvtype);
+    if (rank() != root_) return;
+    if (!is_in_place(sendbuf) && blocks_.find(sendbuf, size(), sendcounts, displs, sendtype)) {
+      all_ = internals::SourceBlocks(blocks_.list());
+      if (mine_ && mine_->size() == blocks_[root_].bytes()) return;
+    }
+    mine_.reset();  // what is wrong is told
+  }
+  bool run(internals::RunTask run) const {
+    return mine_ && internals::scatter_parts_short(team(), all_, *mine_, root_, kNowhere, run);
+  }
+
+ private:
+  std::uint32_t root_;
+  PlainBlocks<const std::byte> blocks_;
+  std::optional<std::span<std::byte>> mine_;  // none: it does not go so
+  internals::SourceBlocks all_;
+};
+
 class ScatterV : public Call {
  public:
+  using Plain = ScatterOfPlain;
+
   ScatterV(const void* sendbuf, Numbers sendcounts, Numbers displs, Datatype* sendtype, void* recvbuf, Count recvcount,
            Datatype* recvtype, int root, Comm* comm)
       : Call(comm), root_(checked_root(*comm, root)) {
