@@ -197,9 +197,13 @@ Task<> reduce_by_levels(Team& team, std::span<const std::byte> values, std::span
     co_await group.in_phase("between nodes", between::reduce(group, result, reduction, root_node));
 }
 
-/// Whether members give their values to the root by shared memory, as small as they are (ReducedValues).
+/// Whether members give their values to the root by shared memory, as small as they are (ReducedValues). Where ranks
+/// share cores it may combine more than it would have to: less than the turns of all others would take it.
 bool suits_giving(Team& team, std::size_t bytes) noexcept {
-  return team.size() > 1 && bytes <= kSmallBytesMax && within::can_exchange(team, bytes, team.size(), kSmallBytesMax);
+  constexpr std::size_t kCombinedBytesMaxCrowded = 256 * 1024;
+  const bool crowded = team.node_area().is_crowded();
+  const std::size_t most = crowded ? std::max(kSmallBytesMax, kCombinedBytesMaxCrowded / team.size()) : kSmallBytesMax;
+  return team.size() > 1 && bytes <= most && within::can_exchange(team, bytes, team.size(), most);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+// Scans on a node: of small data each looks at what those before it have given; of large data pieces go from each to
+// the next.
 #include "collectives/node/scan_within.hpp"
 
 #include <algorithm>
