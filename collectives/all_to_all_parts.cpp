@@ -54,8 +54,9 @@ struct ShortParts {
     const LocalParts way(team, local, sequence);
     copy_own_part(sources, team.index(), targets.of(team.index()));
     bool is_awaited = false;
-    for (std::uint32_t distance = 1; distance < local.count(); ++distance) {
-      const std::uint32_t other = (local.local_index() + distance) % local.count();
+    // In the order in which those send whose parts go by messages (exchange_by_messages): they wait for each step.
+    for (std::uint32_t step = 1; step < local.count(); ++step) {
+      const std::uint32_t other = (local.local_index() + local.count() - step) % local.count();
       is_awaited |= LocalParts::way_of(local.round(), other) == PartsWay::in_place;
       co_await way.take(other, targets.of(other));
     }
@@ -81,7 +82,8 @@ Task<> take_from_all(LocalCollective& local, const LocalParts& way, const Target
   }
 }
 
-/// Every `lanes`-th pair: what this member sends goes by messages.
+/// Every `lanes`-th pair: what this member sends goes by messages. All members take what comes so in the order of the
+/// steps: of those that are not over, the earliest always goes on.
 Task<> exchange_by_messages(LocalCollective& local, const LocalParts& way, const SourceBlocks& sources,
                             const TargetBlocks& targets, std::uint32_t first, std::uint32_t lanes) {
   const std::uint32_t size = local.count();

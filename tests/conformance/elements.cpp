@@ -148,6 +148,8 @@ Task<> elements(Rank& self) {
   co_await of_all_counts<Aligned>(self, world, counts);
   co_await of_all_counts<Odd>(self, world, counts);
   co_await of_all_counts<Longest>(self, world, few);
+  // Filling a large one would take the machine's memory.
+  if (self.core().region().shape().segment_bytes > 64 << 20) co_return;
   std::vector<Slab<std::byte>> taken = fill_segment(self);
   const auto part = co_await world.split(0, self.size() - self.id());
   taken.clear();
