@@ -169,7 +169,7 @@ void DirectTransport::submit(Operation& operation) noexcept {
   if (!is_staged_now) return send_or_queue(request);
   if ((!backlog_ || !waiting_.contains(peer)) && send_in_return(request)) return;
   RequestOperation* copy = buffered_.copy(request);
-  if (copy == nullptr && request.bytes <= kBufferedBytesMax && !backlog_ && send_whole(request)) return;
+  if (copy == nullptr && request.bytes <= kWholeBytesMax && !backlog_ && send_whole(request)) return;
   send_or_queue(copy != nullptr ? *copy : request);
 }
 

@@ -172,7 +172,7 @@ class StatusesOut {
     const std::size_t count = count_to_store();
     for (std::size_t i = 0; i < count; ++i) {
       store_status(statuses_[i], to_ + i);
-      to_[i].MPI_ERROR = code_to(statuses_[i].error);
+      to_[i].MPI_ERROR = statuses_[i].error == 0 ? kSuccess : code_to(statuses_[i].error);
     }
   }
   std::span<Status> span() noexcept { return statuses_.span(); }
