@@ -17,7 +17,7 @@ namespace coracle::internals {
 /// Loop's thread only. What is awaited lives with the owner, and must not move while it is under way.
 ///
 /// Of a wait the end is noted as soon as it is there; the coroutine is resumed only by tasks.
-class Completion : private Scope {
+class Completion : private NotedScope {
  public:
   /// Below `parent`, which must outlive it.
   explicit Completion(Scope& parent) : Completion(parent, nullptr) {}
@@ -66,13 +66,8 @@ class Completion : private Scope {
   void visit(WaiterVisitor& visitor) const noexcept { Scope::visit(visitor); }
   bool is_cancelled() const noexcept { return static_cast<bool>(cancelled()); }
 
-  /// For waits: that of `coroutine`, a completion's, has ended.
-  static void note_end_of_wait(PromiseBase& coroutine) noexcept {
-    static_cast<Completion&>(coroutine.scope()).note_end();
-  }
-
  private:
-  Completion(Scope& parent, std::uint64_t* ends) : Scope(parent.loop(), &parent), ends_(ends) {
+  Completion(Scope& parent, std::uint64_t* ends) : NotedScope(parent.loop(), &parent, ends) {
     spawn(serve(*this));
     parked_.promise().mode_ = PromiseBase::Mode::noted;
   }
@@ -92,14 +87,8 @@ class Completion : private Scope {
       self.note_end();
     }
   }
-  void note_end() noexcept {
-    done_ = true;
-    if (ends_ != nullptr) ++*ends_;
-  }
 
-  std::uint64_t* const ends_;
   Parked parked_;
-  bool done_ = true;
   bool ending_ = false;
 };
 

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "runtime/core/completion.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/events.hpp"
 
@@ -168,7 +167,7 @@ void Waiter::complete() noexcept {
   PromiseBase* coroutine = std::exchange(coroutine_, nullptr);
   if (Events* events = coroutine->loop().events(); events != nullptr) [[unlikely]]
     tell_of_end(*events, *coroutine);
-  if (coroutine->is_noted()) return Completion::note_end_of_wait(*coroutine);
+  if (coroutine->is_noted()) return static_cast<NotedScope&>(coroutine->scope()).note_end();
   coroutine->loop().ready(coroutine->handle());
 }
 

@@ -129,6 +129,25 @@ class Scope : private ScopeLink {
   void* report_context_ = nullptr;
 };
 
+/// A scope of one coroutine (PromiseBase::Mode::noted) that need not be resumed when what it awaits has ended: that is
+/// noted here. For Completion.
+class NotedScope : public Scope {
+ public:
+  void note_end() noexcept {
+    done_ = true;
+    if (ends_ != nullptr) ++*ends_;
+  }
+
+ protected:
+  NotedScope(Scheduler& loop, Scope* parent, std::uint64_t* ends) noexcept : Scope(loop, parent), ends_(ends) {}
+  ~NotedScope() = default;
+
+  bool done_ = true;
+
+ private:
+  std::uint64_t* const ends_;
+};
+
 /// Base of every leaf awaiter: links itself into its scope's list while it waits, so that every live coroutine can be
 /// cancelled, and can say what it awaits, from whom and since when. It lives in the awaiting coroutine's frame. Loop's
 /// thread only.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "runtime/messages/message_waits.hpp"
-#include "runtime/messages/probe_wait.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
@@ -17,10 +15,6 @@ constexpr std::uint64_t kSharesMin = 64;  // in small jobs no sender needs all t
 std::size_t window_bytes(Rank& rank) noexcept {
   const MessageOptions& options = rank.core().region().shape().messages;
   return std::max(options.unexpected_bytes / std::max<std::uint64_t>(rank.size(), kSharesMin), kWindowBytesMin);
-}
-
-auto concerned_by(std::uint32_t peer) noexcept {
-  return [peer](const PostedReceive& receive) { return static_cast<const Receive&>(receive).concerns(peer); };
 }
 
 }  // namespace
@@ -38,23 +32,7 @@ Arrivals::Arrivals(Rank& rank, Handler room, const RendezvousHandlers& handlers)
       rendezvous_(rank, handlers),
       sends_(rank, handlers, rendezvous_.scheme()),
       room_handler_(room),
-      copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {
-  rank.core().peers().observers().add(*this);
-}
-
-bool Arrivals::concerns(std::uint32_t peer) const noexcept {
-  std::size_t place = 0;
-  return matcher_.find_posted(place, concerned_by(peer)) != nullptr ||
-         std::ranges::any_of(probes_, [peer](const ProbeWait* wait) { return wait->concerns(peer); });
-}
-
-void Arrivals::lost(const Loss& loss) noexcept {
-  std::size_t place = 0;
-  while (PostedReceive* receive = matcher_.find_posted(place, concerned_by(loss.peer)))
-    static_cast<Receive*>(receive)->lost(loss.peer);  // which withdraws it
-  for (std::size_t i = probes_.size(); i-- > 0;)
-    if (probes_[i]->concerns(loss.peer)) probes_[i]->lost(loss.peer);
-}
+      copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {}
 
 void Arrivals::tell_room(std::uint32_t peer) {
   rank_.service().spawn(send_room(peer));

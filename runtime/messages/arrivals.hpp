@@ -17,7 +17,6 @@
 #include "runtime/messages/pending.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/message.hpp"
-#include "runtime/rank/peers.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 
@@ -69,8 +68,8 @@ class UnexpectedMessage final : public Matcher::Unexpected {
 class ProbeWait;
 class Team;
 
-/// As sends and waits know it; the rest is that of Messages. One observer of losses for all of its waits.
-class Arrivals : private LossObserver {
+/// As sends and waits know it; the rest is that of Messages.
+class Arrivals {
  public:
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
@@ -129,8 +128,6 @@ class Arrivals : private LossObserver {
   std::size_t unexpected_ = 0;
 
  private:
-  bool concerns(std::uint32_t peer) const noexcept override;
-  void lost(const Loss& loss) noexcept override;
   std::optional<std::uint32_t> lost_source_of(Team& team, std::uint32_t from);
   Task<> send_room(std::uint32_t peer);
 

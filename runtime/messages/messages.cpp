@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -26,6 +27,10 @@ Envelope envelope_of(const Message& message) noexcept {
   return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed), message.argument(1)};
 }
 
+auto concerned_by(std::uint32_t peer) noexcept {
+  return [peer](const PostedReceive& receive) { return static_cast<const Receive&>(receive).concerns(peer); };
+}
+
 }  // namespace
 
 Messages& Messages::make(Rank& rank) {
@@ -39,7 +44,23 @@ Messages::Messages(Rank& rank)
                 on_sends<&RendezvousSends::on_pull>, on_piece}),
       data_handler_(HandlerId::of(on_data)),
       has_processes_(rank.placement() == Placement::process),
-      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {}
+      eager_bytes_(rank.core().region().shape().messages.eager_bytes) {
+  rank.core().peers().observers().add(*this);
+}
+
+bool Messages::concerns(std::uint32_t peer) const noexcept {
+  std::size_t place = 0;
+  return matcher_.find_posted(place, concerned_by(peer)) != nullptr ||
+         std::ranges::any_of(probes_, [peer](const ProbeWait* wait) { return wait->concerns(peer); });
+}
+
+void Messages::lost(const Loss& loss) noexcept {
+  std::size_t place = 0;
+  while (PostedReceive* receive = matcher_.find_posted(place, concerned_by(loss.peer)))
+    static_cast<Receive*>(receive)->lost(loss.peer);  // which withdraws it
+  for (std::size_t i = probes_.size(); i-- > 0;)
+    if (probes_[i]->concerns(loss.peer)) probes_[i]->lost(loss.peer);
+}
 
 Messages::~Messages() {
   CORACLE_ASSERT(matcher_.posted() == 0, "a rank ended while {} receives wait", matcher_.posted());

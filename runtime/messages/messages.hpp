@@ -15,13 +15,14 @@
 
 #include "runtime/messages/arrivals.hpp"
 #include "runtime/messages/rendezvous.hpp"
+#include "runtime/rank/peers.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
 
 /// One rank's. Its thread only. Places are those of the team; buffers belong to the operation until it has ended.
-class Messages final : public Arrivals {
+class Messages final : public Arrivals, private LossObserver {
  public:
   /// Scattered bytes up to this are packed by their sender; of more, within an address space, only the place travels.
   static constexpr std::size_t kPackedBytesMax = 512;
@@ -87,6 +88,9 @@ class Messages final : public Arrivals {
   }
 
   static Messages& make(Rank& rank);
+  // Of losses that concern receives and probes: one observer for all that wait.
+  bool concerns(std::uint32_t peer) const noexcept override;
+  void lost(const Loss& loss) noexcept override;
   bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;
   void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
   void keep(UnexpectedOwner message);
