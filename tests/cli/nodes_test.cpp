@@ -189,7 +189,7 @@ TEST_CASE("coracle run --nodes: ranks that are short of descriptors get through,
 // Their neighbour's end was taken for a loss, which the others waited out.
 TEST_CASE("coracle run --nodes: ranks that wait at their end for one that computes ask nobody who has ended") {
   Command command({"run", "-n", "18", "--nodes", "18", "--place", "process", "--silence", "90s", "--timeout", "60s",
-                   test_program("late_service")});
+                   "--stall", "60s", test_program("late_service")});  // they stand still for more than a second
   CHECK(command.wait() == 0);
   CHECK_MESSAGE(command.errors().empty(), command.errors());
 }
