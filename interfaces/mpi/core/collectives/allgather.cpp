@@ -74,16 +74,19 @@ class GatherAllOfPlain : public Call {
     if (is_in_place(recvbuf) || !blocks_.find(recvbuf, size(), recvcounts, displs, recvtype)) return;
     all_ = internals::TargetBlocks(blocks_.list());
     const std::span<const std::byte> own = blocks_[rank()].span();
-    mine_ = is_in_place(sendbuf) ? own : plain_source(sendbuf, sendcount, sendtype);
-    found_ = mine_ && mine_->size() == own.size();  // else it is told
+    const std::optional<std::span<const std::byte>> mine =
+        is_in_place(sendbuf) ? own : plain_source(sendbuf, sendcount, sendtype);
+    if (!mine || mine->size() != own.size()) return;  // it is told
+    mine_ = *mine;
+    found_ = true;
   }
   bool run(internals::RunTask run) const {
-    return found_ && internals::gather_all_parts_short(team(), *mine_, all_, kNowhere, run);
+    return found_ && internals::gather_all_parts_short(team(), mine_, all_, kNowhere, run);
   }
 
  private:
   PlainBlocks<std::byte> blocks_;
-  std::optional<std::span<const std::byte>> mine_;
+  std::span<const std::byte> mine_;
   bool found_ = false;
   internals::TargetBlocks all_;
 };

@@ -87,7 +87,7 @@ struct FormsOf {
       auto plain = std::make_shared<const typename Collective::Plain>(parameters...);
       Comm& comm = plain->comm();
       std::optional<Task<>> task;
-      if (plain->run(internals::RunTask::keeping(task))) {
+      if (plain->run(internals::RunTask::keeping(task)) && task) {
         request = start_task(comm, run_kept(std::move(plain), std::move(*task)));
         return;
       }
