@@ -149,9 +149,18 @@ def know_partition(place, size):
             print(f"note: gdb takes no symbols from {path}")
 
 
+def has_ended(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def children_of(pid):
+    """Those that live: a launcher also starts programs that end at once."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
-        return [int(word) for word in children.read().split()]
+        return [child for child in map(int, children.read().split()) if not has_ended(child)]
 
 
 def attach_if_rank(pid):
