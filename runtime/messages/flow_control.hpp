@@ -21,15 +21,14 @@ class FlowControl {
 
   std::size_t window_bytes() const noexcept { return window_bytes_; }
 
-  /// Sender: takes room at `peer` for a message, if there is.
+  /// Sender: whether there is room at `peer` for a message; and takes it, if so.
+  bool has_room(std::uint32_t peer, std::size_t bytes) { return has_room(sent_to(peer), bytes); }
   bool take_room(std::uint32_t peer, std::size_t bytes) {
     Sent& sent = sent_to(peer);
-    if (sent.bytes - sent.received_bytes + bytes + kMessageBytes > window_bytes_) return false;
+    if (!has_room(sent, bytes)) return false;
     sent.bytes += bytes + kMessageBytes;
     return true;
   }
-  /// Sender: a message for which it was taken has not gone.
-  void give_room_back(std::uint32_t peer, std::size_t bytes) { sent_to(peer).bytes -= bytes + kMessageBytes; }
   /// Sender: `peer` has received so many bytes of this rank by now.
   void received_by(std::uint32_t peer, std::uint64_t bytes) { sent_to(peer).received_bytes = bytes; }
 
@@ -74,6 +73,9 @@ class FlowControl {
     Account* latest = nullptr;
     std::uint32_t latest_peer = 0;
   };
+  bool has_room(const Sent& sent, std::size_t bytes) const noexcept {
+    return sent.bytes - sent.received_bytes + bytes + kMessageBytes <= window_bytes_;
+  }
   bool must_tell(Taken& taken) const noexcept {
     const std::uint64_t untold = taken.received_bytes - taken.told_bytes;
     const std::uint64_t unreceived = std::min<std::uint64_t>(taken.arrived_bytes - taken.received_bytes, window_bytes_);

@@ -84,16 +84,16 @@ bool Messages::needs_copy(std::uint32_t peer, const MessageSource& source) const
 
 bool Messages::send_now(const Envelope& envelope, const MessageSource& source, std::uint32_t peer) {
   if (events_ != nullptr || source.is_scattered() || on_device(source)) return false;
-  if (!may_go_at_once(peer, source.bytes())) return false;
+  const std::size_t bytes = source.bytes();
+  if (bytes > eager_bytes_ || !flow_control_.has_room(peer, bytes)) return false;
   MessageHeader header;
   header.handler = data_handler_;
   header.argument_count = 2;
   header.arguments[0] = envelope.place();
   header.arguments[1] = envelope.tag;
-  if (rank_.core().send_now(peer, header, source.span())) [[likely]]
-    return true;
-  flow_control_.give_room_back(peer, source.bytes());
-  return false;
+  if (!rank_.core().send_now(peer, header, source.span())) return false;
+  flow_control_.take_room(peer, bytes);
+  return true;
 }
 
 void Messages::fix_scheme(RendezvousScheme way) noexcept {

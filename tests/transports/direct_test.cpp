@@ -200,6 +200,25 @@ TEST_CASE("direct: messages of many lines each that fill the ring again and agai
   }
 }
 
+TEST_CASE("direct: what is sent during the call goes behind what waits, or not at all") {
+  Node node(2);
+  const auto sent = submit(node[1], 0, kRingLines, 8);
+  const Sent next(0, kRingLines, 8);
+  const auto send_now = [&] { return node[1].send_now(0, next.operation.header, next.payload); };
+  CHECK_FALSE(send_now());  // the ring is full
+  const auto waiting = submit(node[1], 0, 1, 8, kRingLines);
+  CHECK(finished(waiting) == 0);
+  while (node.log_of(0).size() < kRingLines / 2) node[0].poll();
+  CHECK_FALSE(send_now());  // there is room, but one waits
+  node.poll_all();
+  CHECK(check_whole(node.log_of(0), 1) == kRingLines + 1);
+  const Sent last(0, kRingLines + 1, 8);
+  CHECK(node[1].send_now(0, last.operation.header, last.payload));
+  node.poll_all();
+  CHECK(check_whole(node.log_of(0), 1) == kRingLines + 2);
+  CHECK(node[1].in_flight() == 0);
+}
+
 TEST_CASE("direct: a receiver that owes several senders answers pays when it can't note more") {
   Node node(4);
   std::vector<std::vector<std::unique_ptr<Sent>>> sent;
