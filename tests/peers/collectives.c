@@ -117,34 +117,31 @@ static void reduce_scatters(uint64_t bytes, uint64_t count, uint64_t stride) {
   free(counts);
 }
 
-static void scans(uint64_t bytes, uint64_t count, uint64_t stride) {
+/// Exclusive: of those before; the first one gets nothing.
+static void scans_of(int exclusive, uint64_t bytes, uint64_t count, uint64_t stride) {
   double* values = (double*)data;
   const uint64_t words = bytes / 8;
   for (uint64_t number = 0; number < count; ++number) {
     const double step = (double)(number % 1024);
-    const int place = number % 2 == 0 ? rank : ranks - 1 - rank;
+    const int there = number % 2 == 0;
+    const int place = there ? rank : ranks - 1 - rank;
+    const int summed = exclusive ? place : place + 1;
     for (uint64_t i = 0; i < words; i += stride) values[i] = step + place + (double)i;
-    MPI_Scan(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM, number % 2 == 0 ? MPI_COMM_WORLD : back);
+    (exclusive ? MPI_Exscan : MPI_Scan)(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM,
+                                        there ? MPI_COMM_WORLD : back);
     int right = 1;
-    for (uint64_t i = 0; i < words; i += stride)
-      right &= values[i] == (place + 1) * (step + (double)i) + place * (place + 1) / 2;
-    expect(right, "scan", bytes, number);
+    for (uint64_t i = 0; summed > 0 && i < words; i += stride)
+      right &= values[i] == summed * (step + (double)i) + summed * (summed - 1) / 2;
+    expect(right, exclusive ? "exclusive_scan" : "scan", bytes, number);
   }
 }
 
+static void scans(uint64_t bytes, uint64_t count, uint64_t stride) {
+  scans_of(0, bytes, count, stride);
+}
+
 static void exclusive_scans(uint64_t bytes, uint64_t count, uint64_t stride) {
-  double* values = (double*)data;
-  const uint64_t words = bytes / 8;
-  for (uint64_t number = 0; number < count; ++number) {
-    const double step = (double)(number % 1024);
-    const int place = number % 2 == 0 ? rank : ranks - 1 - rank;
-    for (uint64_t i = 0; i < words; i += stride) values[i] = step + place + (double)i;
-    MPI_Exscan(MPI_IN_PLACE, values, (int)words, MPI_DOUBLE, MPI_SUM, number % 2 == 0 ? MPI_COMM_WORLD : back);
-    int right = 1;
-    for (uint64_t i = 0; place > 0 && i < words; i += stride)
-      right &= values[i] == place * (step + (double)i) + place * (place - 1) / 2;
-    expect(right, "exclusive_scan", bytes, number);
-  }
+  scans_of(1, bytes, count, stride);
 }
 
 static void all_to_alls(uint64_t bytes, uint64_t count, uint64_t stride) {
