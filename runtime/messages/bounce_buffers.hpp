@@ -51,13 +51,18 @@ class BounceBuffers {
   /// `memory`: kBytes that peers can read, or null: then they take memory of their own, when they are first used.
   explicit BounceBuffers(std::byte* memory) noexcept : memory_(memory) {}
 
-  /// Empty when all are on loan.
-  BounceBuffer try_take();
-  /// Waits for a buffer.
+  /// For a packed message, which keeps it until somebody looks after its send: who is no coroutine may do so only after
+  /// something else has come, even a message in pieces. Empty when others are on loan than those that are left for
+  /// these.
+  BounceBuffer try_take_for_packed();
+  /// Waits for a buffer. For pieces, which go on by themselves.
   Task<BounceBuffer> take();
 
  private:
   friend class BounceBuffer;
+  static constexpr std::size_t kLeftForPieces = 3;  // some are packed while others are read
+
+  BounceBuffer try_take(std::size_t leaving);
 
   void make();
   void give_back(std::byte* data) noexcept;

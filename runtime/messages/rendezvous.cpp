@@ -34,18 +34,22 @@ void BounceBuffers::give_back(std::byte* data) noexcept {
   freed_.set();
 }
 
-BounceBuffer BounceBuffers::try_take() {
+BounceBuffer BounceBuffers::try_take(std::size_t leaving) {
   if (!made_) [[unlikely]]
     make();
-  if (free_.empty()) return {};
+  if (free_.size() <= leaving) return {};
   std::byte* data = free_.back();
   free_.pop_back();
   return {*this, data};
 }
 
+BounceBuffer BounceBuffers::try_take_for_packed() {
+  return try_take(kLeftForPieces);
+}
+
 Task<BounceBuffer> BounceBuffers::take() {
   for (;;) {
-    if (BounceBuffer slot = try_take()) co_return slot;
+    if (BounceBuffer slot = try_take(0)) co_return slot;
     freed_.reset();
     co_await uninterrupted(freed_);
   }

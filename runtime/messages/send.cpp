@@ -55,7 +55,7 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
   const std::size_t bytes = source_.bytes();
   std::byte* packed = messages_.rank().core().transport_to(peer).payload_room(bytes);
   if (packed == nullptr && bytes <= BounceBuffers::kBufferBytes) {
-    buffer_ = sends.bounce_buffers().try_take();
+    buffer_ = sends.bounce_buffers().try_take_for_packed();
     packed = buffer_.data();
   }
   if (packed == nullptr) {

@@ -334,6 +334,35 @@ static void many_at_once(void) {
   free(values);
 }
 
+/* Short scattered messages that are under way, more than a rank packs at a time, keep nobody from getting a long one.
+ */
+static void packed_beside_pieces(void) {
+  enum { kShort = 400, kLong = 50000, kMany = 40 };
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
+  int* out = allocate(2 * kLong * sizeof(int));
+  int* in = allocate(kLong * sizeof(int));
+  MPI_Datatype short_type, long_type;
+  MPI_Request requests[kMany + 1];
+  MPI_Type_vector(kShort, 1, 2, MPI_INT, &short_type);
+  MPI_Type_vector(kLong, 1, 2, MPI_INT, &long_type);
+  MPI_Type_commit(&short_type);
+  MPI_Type_commit(&long_type);
+  for (int i = 0; i < 2 * kLong; ++i) out[i] = made_up(rank_of_world, i, 1);
+  for (int i = 0; i < kMany; ++i) MPI_Isend(out + i, 1, short_type, right, 1, MPI_COMM_WORLD, &requests[i]);
+  MPI_Isend(out, 1, long_type, right, 2, MPI_COMM_WORLD, &requests[kMany]);
+  MPI_Recv(in, kLong, MPI_INT, left, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < kLong; ++i) CHECK(in[i] == made_up(left, 2 * i, 1));
+  for (int message = 0; message < kMany; ++message) {
+    MPI_Recv(in, kShort, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < kShort; ++i) CHECK(in[i] == made_up(left, message + 2 * i, 1));
+  }
+  MPI_Waitall(kMany + 1, requests, MPI_STATUSES_IGNORE);
+  MPI_Type_free(&short_type);
+  MPI_Type_free(&long_type);
+  free(in);
+  free(out);
+}
+
 /* Requests that are freed while they are under way go on. */
 static void let_go(void) {
   const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
@@ -416,6 +445,7 @@ int main(int argc, char** argv) {
   cancelled();
   for (int size = 0; size < kSizes; ++size) cancelled_sends(kBytes[size]);
   many_at_once();
+  packed_beside_pieces();
   let_go();
   beside_collectives();
   errors();
