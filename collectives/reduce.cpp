@@ -46,7 +46,7 @@ Task<> all_reduce_small(LocalCollective& local, const Group* nodes, std::span<co
   }
   if (nodes != nullptr) co_await local.wait_for_all(1);
   local.check_all_bytes(values.size());
-  co_await within::combine_all(local, 0, values, result.data(), reduction);
+  co_await within::combine_in_order(local, values, result, reduction);
   if (nodes != nullptr) co_await nodes->in_phase("between nodes", between::all_reduce(*nodes, result, reduction));
   if (round.is_exposed(local.local_index()))  // in its arena
     std::memcpy(const_cast<std::byte*>(round.exposed(local.local_index()).address), result.data(), result.size());

@@ -174,6 +174,10 @@ Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, 
 /// `result`: all local members' data at `offset`, combined in their order, of which `own` is this one's.
 Task<> combine_all(LocalCollective& local, std::size_t offset, std::span<const std::byte> own, std::byte* result,
                    const Reduction& reduction);
+/// The same of all that they have given, from the first to the last whoever does it: sums of floating-point numbers are
+/// the same whoever comes last. `result` may be `own`.
+Task<> combine_in_order(LocalCollective& local, std::span<const std::byte> own, std::span<std::byte> result,
+                        const Reduction& reduction);
 
 /// Small data (see given_bytes_max()): `local` give it, and go on. At `root` (a local index): all of it
 /// combined in `result`, which may be `values`.

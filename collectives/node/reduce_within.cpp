@@ -41,11 +41,13 @@ Task<> copy_slices(LocalCollective& local, const Piece& piece, std::size_t room,
   }
 }
 
-Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, std::span<const std::byte> own,
-               std::byte* result, const Reduction& reduction) {
-  const bool before = other < local.local_index();
+namespace {
+
+/// `theirs_first`: of the two operands.
+Task<> combine_two(LocalCollective& local, std::uint32_t other, std::size_t offset, std::span<const std::byte> own,
+                   std::byte* result, const Reduction& reduction, bool theirs_first) {
   const auto combine_with = [&](const std::byte* theirs) {
-    reduction.combine(before ? theirs : own.data(), before ? own.data() : theirs, result, own.size());
+    reduction.combine(theirs_first ? theirs : own.data(), theirs_first ? own.data() : theirs, result, own.size());
   };
   if (own.empty()) co_return;
   if (local.round().is_exposed(other) && local.round().copies_at_once()) {
@@ -57,6 +59,29 @@ Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, 
   const Scratch theirs(own.size());
   co_await local.take(other, offset, theirs.span());
   combine_with(theirs.data());
+}
+
+}  // namespace
+
+Task<> combine(LocalCollective& local, std::uint32_t other, std::size_t offset, std::span<const std::byte> own,
+               std::byte* result, const Reduction& reduction) {
+  return combine_two(local, other, offset, own, result, reduction, other < local.local_index());
+}
+
+Task<> combine_in_order(LocalCollective& local, std::span<const std::byte> own, std::span<std::byte> result,
+                        const Reduction& reduction) {
+  const Scratch kept(own.size());  // since the result may take its place
+  copy_bytes(own, kept.span());
+  if (local.local_index() == 0)
+    copy_bytes(own, result);
+  else
+    co_await local.take(0, 0, result);
+  for (std::uint32_t other = 1; other < local.count(); ++other) {
+    if (other == local.local_index())
+      reduction.combine(result.data(), kept.data(), result.data(), result.size());
+    else
+      co_await combine_two(local, other, 0, result, result.data(), reduction, false);
+  }
 }
 
 Task<> combine_all(LocalCollective& local, std::size_t offset, std::span<const std::byte> own, std::byte* result,

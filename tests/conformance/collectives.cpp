@@ -1,5 +1,8 @@
 // Every collective, with made-up data: of all kinds, on both sides of the sizes at which algorithms change, on the
 // whole job and on parts whose nodes are interleaved, and several in flight at once.
+#include <chrono>
+#include <cmath>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -43,10 +46,28 @@ Task<> same_rooms(Rank& self) {
   CHECK_HERE(rooms.size() <= 4);
 }
 
+/// The order of additions decides what a sum of floating-point numbers is: that must not be who comes last.
+Task<> same_sums(Rank& self) {
+  for (const std::size_t count : {1, 30, 200, 700, 1024}) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] = std::ldexp(1.0F + 0.1F * static_cast<float>(self.id()), static_cast<int>((i + 5 * self.id()) % 17));
+    std::vector<float> first;
+    for (std::uint32_t late = 0; late < self.size(); ++late) {
+      if (self.id() == late) co_await sleep_for(std::chrono::microseconds(200));
+      std::vector<float> sum = values;
+      co_await self.world().all_reduce(sum, std::plus());
+      if (late == 0) first = sum;
+      CHECK_HERE(sum == first);
+    }
+  }
+}
+
 }  // namespace
 
 Task<> family(Rank& self) {
   co_await same_rooms(self);
+  co_await same_sums(self);
   // Who shares a core leaves it to others; who has one looks on.
   const bool shares = self.core().region().shape().idle.spins == 0 && self.placement() != Placement::sim;
   CHECK_HERE(self.world().node_area().is_crowded() == shares);
