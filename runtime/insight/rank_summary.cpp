@@ -92,8 +92,11 @@ void set_times(RankSummary& rank, const TickScale& scale) noexcept {
 
 void set_clock(RankSummary& rank, const NodeClock& clock) noexcept {
   if (!rank.was_there()) return;
+  // A lifetime stays as long as the rank's own clock says, as what it consists of does: the clocks of nodes are
+  // compared more coarsely.
+  const std::uint64_t lifetime = rank.facts.last - rank.facts.begin;
   rank.facts.begin = clock.on_head(rank.facts.begin);
-  rank.facts.last = clock.on_head(rank.facts.last);
+  rank.facts.last = rank.facts.begin + lifetime;
   for (CollectiveEntry& entry : rank.entries) {
     entry.begin = clock.on_head(entry.begin);
     if (entry.end != 0) entry.end = clock.on_head(entry.end);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/insight/clock_alignment.hpp"
 #include "runtime/insight/job_summary.hpp"
 #include "runtime/insight/summary_writer.hpp"
 
@@ -199,6 +200,23 @@ TEST_CASE("summary: bytes on their way are the same at the end, and what is none
   bytes.pop_back();
   CHECK_THROWS_AS(summary_of(bytes, 3), Error);
   CHECK_THROWS_AS(summary_of({}, 3), Error);
+}
+
+TEST_CASE(
+    "summary: a lifetime on another node is as long as what it consists of, though that node's clock seems to run "
+    "slower") {
+  Written written;
+  written.tell(1'000, CORACLE_RANK_BEGIN), written.write();
+  written.wait(2'000, 9'002'000'000, kPlace);
+  written.tell(9'003'000'000, CORACLE_SEND_BEGIN), written.write();
+  RankSummary rank = written.read(0);
+  NodeClock clock;
+  clock.add(NodeClock::When::beginning, 0, 1'000, 2'000);
+  clock.add(NodeClock::When::end, 9'000'010'000, 9'000'000'000, 9'000'012'000);
+  set_clock(rank, clock);
+  CHECK(clock.on_head(9'003'000'000) - clock.on_head(1'000) != 9'002'000'000);
+  CHECK(rank.facts.begin == clock.on_head(1'000));
+  CHECK(lifetime_of(rank) == rank.facts.computing + rank.facts.waiting);
 }
 
 TEST_CASE("summary: the screen, the file and the picture have what was counted") {
