@@ -48,7 +48,7 @@ Task<> same_rooms(Rank& self) {
 
 /// The order of additions decides what a sum of floating-point numbers is: that must not be who comes last.
 Task<> same_sums(Rank& self) {
-  for (const std::size_t count : {1, 30, 200, 700, 1024}) {
+  for (const std::size_t count : std::vector<std::size_t>{1, 30, 200, 700, 1024}) {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; ++i)
       values[i] = std::ldexp(1.0F + 0.1F * static_cast<float>(self.id()), static_cast<int>((i + 5 * self.id()) % 17));
