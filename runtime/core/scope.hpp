@@ -96,6 +96,8 @@ class Scope : private ScopeLink {
   void fail(std::exception_ptr error) noexcept;
 
   std::size_t running() const noexcept { return running_; }
+  /// Whether some wait of its own coroutines is under way; those of child scopes don't count.
+  bool has_waits() const noexcept { return waiters_.next_ != &waiters_; }
   Scheduler& loop() const noexcept { return loop_; }
   /// The first error of a child, or null.
   const std::exception_ptr& error() const noexcept { return error_; }
@@ -130,7 +132,7 @@ class Scope : private ScopeLink {
 };
 
 /// A scope of one coroutine (PromiseBase::Mode::noted) that need not be resumed when what it awaits has ended: that is
-/// noted here. For Completion.
+/// noted here. For Completion and NotedWaits.
 class NotedScope : public Scope {
  public:
   void note_end() noexcept {

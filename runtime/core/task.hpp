@@ -91,7 +91,7 @@ class PromiseBase {
  private:
   friend struct DebuggerLayout;
   friend class Scope;
-  friend class Completion;
+  friend class ParkedScope;
   template <class T>
   friend class Task;
   template <class T>
@@ -101,7 +101,7 @@ class PromiseBase {
     nested,   // started by a call from its parent that has not returned yet
     awaited,  // its parent is suspended and must be resumed
     spawned,  // owned by its scope
-    noted,    // the same, of a Completion, which is told of the ends of its waits and need not be resumed for them
+    noted,    // the same, of a ParkedScope, which is told of the ends of its waits and need not be resumed for them
   };
 
   /// Starts under `parent`; true when the parent must suspend.

@@ -32,7 +32,7 @@ class FlowControl {
   /// Sender: `peer` has received so many bytes of this rank by now.
   void received_by(std::uint32_t peer, std::uint64_t bytes) { sent_to(peer).received_bytes = bytes; }
 
-  // Receiver. Both are true when it is time to tell the peer of received_from(): when that gives back half of the room
+  // Receiver. All are true when it is time to tell the peer of received_from(): when that gives back half of the room
   // that what lies here unreceived leaves to it; so it can use up nearly all of its window.
 
   /// A message of `peer` has come.
@@ -44,6 +44,13 @@ class FlowControl {
   /// One that has come has been received.
   bool receive(std::uint32_t peer, std::size_t bytes) {
     Taken& taken = taken_from(peer);
+    taken.received_bytes += bytes + kMessageBytes;
+    return must_tell(taken);
+  }
+  /// One has come, and has been received at once.
+  bool pass(std::uint32_t peer, std::size_t bytes) {
+    Taken& taken = taken_from(peer);
+    taken.arrived_bytes += bytes + kMessageBytes;
     taken.received_bytes += bytes + kMessageBytes;
     return must_tell(taken);
   }

@@ -23,7 +23,15 @@ class KeyedQueues {
   bool empty() const noexcept { return used_ == 0; }
   /// Null when there is none.
   QueueLink* front(const Envelope& key) const noexcept;
-  void append(const Envelope& key, QueueLink& link);
+  void append(const Envelope& key, QueueLink& link) {
+    Bucket& latest = buckets_[latest_];
+    if (latest.head == nullptr || latest.key != key) return append_elsewhere(key, link);
+    link.previous = std::exchange(latest.tail, &link);
+    link.next = nullptr;
+    link.previous->next = &link;
+  }
+  /// Takes it out; null when there is none.
+  QueueLink* take_front(const Envelope& key) noexcept;
   /// `link` is in the queue of `key`.
   void remove(const Envelope& key, QueueLink& link) noexcept;
   /// The front of the first queue from `place` on whose owner `is_it()`, or null; `place` is its then. Where it is
@@ -48,6 +56,7 @@ class KeyedQueues {
     return latest.key == key && latest.head != nullptr ? latest_ : look_up(key);
   }
   std::size_t look_up(const Envelope& key) const noexcept;
+  void append_elsewhere(const Envelope& key, QueueLink& link);
   void free(std::size_t place) noexcept;
   void grow();
 

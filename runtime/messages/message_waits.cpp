@@ -14,13 +14,6 @@
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
-namespace {
-
-int peer_of(const Team& team, std::uint32_t source) noexcept {
-  return source == kAnySource ? -1 : static_cast<int>(team.member(source));
-}
-
-}  // namespace
 
 void throw_truncated(const Received& received, std::uint32_t rank, std::size_t bytes) {
   throw Error(Errc::truncated,
@@ -28,9 +21,6 @@ void throw_truncated(const Received& received, std::uint32_t rank, std::size_t b
                           "(probe for its size first, or receive into a longer one)",
                           received.bytes, rank, received.tag, bytes));
 }
-
-MessageWait::MessageWait(Arrivals& arrivals, Team& team, std::uint32_t source, const char* what) noexcept
-    : Waiter(what, peer_of(team, source)), arrivals_(arrivals), team_(team), source_(source) {}
 
 WaitDetail MessageWait::detail() const noexcept {
   const std::optional<std::uint64_t> tag = wanted_tag();
@@ -58,18 +48,11 @@ void MessageWait::cancel(std::error_code reason) noexcept {
   complete(reason);
 }
 
-Receive::Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const MessageTarget& target,
-                 bool on_device) noexcept
-    : MessageWait(arrivals, team, envelope.source, "receive"),
-      PostedReceive(envelope),
-      target_(target),
-      on_device_(on_device) {}
-
 bool Receive::await_ready() noexcept {
   if (UnexpectedMessage::Owner there = arrivals().take_out_first(wanted); there) {
     number_ = there->number;
     if (there->is_offer()) {
-      accept(there->envelope, there->rank(), there->offer());
+      keep(std::move(there));
       return false;
     }
     arrivals().count_received(there->rank(), there->bytes());
@@ -93,18 +76,13 @@ void Receive::deliver_to_device(const Envelope& envelope, std::uint32_t rank, co
 void Receive::deliver(const Envelope& envelope, std::uint32_t rank, std::uint64_t number,
                       const ReadyToSend& offer) noexcept {
   number_ = number;
-  accept(envelope, rank, offer);
-  take();
+  note(State::found, envelope, rank, offer.bytes);
+  arrivals().rank().service().spawn(fetch(*this, offer, rank, target_));
 }
 
 void Receive::keep(UnexpectedOwner message) noexcept {
-  note(State::here, message->envelope, message->rank(), message->bytes());
+  note(State::found, message->envelope, message->rank(), message->bytes());
   message_ = std::move(message);
-}
-
-void Receive::accept(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept {
-  offer_ = offer;
-  note(State::offered, envelope, rank, offer.bytes);
 }
 
 [[gnu::cold]] void Receive::tell_of_end() noexcept {
@@ -141,10 +119,11 @@ void Receive::retire() noexcept {
 
 void Receive::take() noexcept {
   Scope& service = arrivals().rank().service();
-  if (state_ == State::here)
-    service.spawn(land(*this, std::move(message_), target_));
+  UnexpectedOwner message = std::move(message_);
+  if (message->is_offer())
+    service.spawn(fetch(*this, message->offer(), rank_, target_));
   else
-    service.spawn(fetch(*this, offer_, rank_, target_));
+    service.spawn(land(*this, std::move(message), target_));
 }
 
 Task<> Receive::fetch(Receive& receive, ReadyToSend offer, std::uint32_t rank, const MessageTarget& target) {

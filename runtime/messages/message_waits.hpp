@@ -44,10 +44,13 @@ class MessageWait : public Waiter {
     is_lost_ = true;
     lost_ = lost;
   }
-  MessageWait(Arrivals& arrivals, Team& team, std::uint32_t source, const char* what) noexcept;
+  /// `peer`: the rank of `source`, or -1.
+  MessageWait(Arrivals& arrivals, Team& team, std::uint32_t source, int peer, const char* what) noexcept
+      : Waiter(what, peer), arrivals_(arrivals), team_(team), source_(source) {}
   MessageWait(MessageWait&&) noexcept = default;
   ~MessageWait() = default;
 
+  bool has_failed() const noexcept { return failed() || is_lost_; }
   /// The wait is over.
   void end() noexcept { complete(); }
   Arrivals& arrivals() const noexcept { return arrivals_; }
@@ -73,8 +76,13 @@ class MessageWait : public Waiter {
 /// What `co_await team.recv(...)` awaits.
 class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
  public:
-  Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, const MessageTarget& target,
-          bool on_device) noexcept;
+  /// `peer`: as MessageWait's. `on_device`: whether the target lies in a GPU's memory.
+  Receive(Arrivals& arrivals, Team& team, const Envelope& envelope, int peer, const MessageTarget& target,
+          bool on_device) noexcept
+      : MessageWait(arrivals, team, envelope.source, peer, "receive"),
+        PostedReceive(envelope),
+        target_(target),
+        on_device_(on_device) {}
   Receive(Receive&&) noexcept = default;  // of one that has not begun
   ~Receive() = default;
 
@@ -82,12 +90,26 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   bool await_ready() noexcept;
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {
-    if (state_ == State::open) return MessageWait::await_suspend(self);
+    if (state_ == State::open) [[likely]] {
+      if (!suspend(self, true)) return false;
+      enter();
+      return true;
+    }
     suspend(self, false);  // the target belongs to the transfer until that has ended
     take();
     return true;
   }
   Received await_resume() const;
+  /// For who is no coroutine: whether it has begun to wait, and not ended.
+  bool is_under_way() const noexcept { return waiting(); }
+  /// Of one that has ended: whether await_resume() throws.
+  bool has_failed() const noexcept {
+    return MessageWait::has_failed() || error_ != nullptr || received_.bytes > target_.bytes();
+  }
+  /// Ends it, unless a message has been found for it.
+  void withdraw() noexcept {
+    if (waiting()) cancel(std::make_error_code(std::errc::operation_canceled));
+  }
   /// The message that it got: also where await_resume() has thrown that it is too long (truncated).
   const Received& received() const noexcept { return received_; }
 
@@ -106,9 +128,8 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
 
  private:
   enum class State : std::uint8_t {
-    open,     ///< It waits for a message.
-    offered,  ///< It has one, which is with its sender still.
-    here,     ///< It has one, which is here, and is to be copied to a GPU.
+    open,   ///< It waits for a message.
+    found,  ///< It has one, which is with its sender still, or is to be copied to a GPU.
     over,
   };
 
@@ -130,14 +151,13 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   /// Whether a message that is here has to be copied by engines, if the target is a GPU's.
   bool lands(std::size_t bytes) const noexcept { return bytes > 0 && bytes <= target_.bytes(); }
   void keep(UnexpectedOwner message) noexcept;
-  void accept(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) noexcept;
   void note(State state, const Envelope& envelope, std::uint32_t rank, std::size_t bytes) noexcept {
     state_ = state;
     received_ = {envelope.source, envelope.tag, bytes};
     rank_ = rank;
   }
   void tell_of_end() noexcept;
-  /// Has the message fetched, or copied to a GPU.
+  /// Has the kept message fetched, or copied to a GPU.
   void take() noexcept;
   static Task<> fetch(Receive& receive, ReadyToSend offer, std::uint32_t rank, const MessageTarget& target);
   static Task<> land(Receive& receive, UnexpectedOwner message, const MessageTarget& target);
@@ -150,8 +170,7 @@ class [[nodiscard]] Receive final : public MessageWait, public PostedReceive {
   std::uint32_t rank_;    // of the sender, once a message is there
   std::uint64_t number_;  // of the message, likewise
   Received received_;
-  ReadyToSend offer_;
-  UnexpectedOwner message_;  // one that is here
+  UnexpectedOwner message_;  // until it is taken
   std::exception_ptr error_;
 };
 

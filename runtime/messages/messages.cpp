@@ -113,16 +113,17 @@ void Messages::on_data(Rank& rank, const Message& message) {
 }
 
 void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
-  if (flow_control_.arrive(rank, payload.bytes())) [[unlikely]]
-    tell_room(rank);
   std::uint64_t number = 0;
   if (events_ != nullptr) [[unlikely]]
     number = tell_of_arrival(*events_, envelope, rank, payload.bytes());
   if (Matcher::Posted* receive = matcher_.match(envelope); receive != nullptr) {
     static_cast<Receive*>(receive)->deliver(envelope, rank, number, payload);
-    count_received(rank, payload.bytes());
+    if (flow_control_.pass(rank, payload.bytes())) [[unlikely]]
+      tell_room(rank);
     return;
   }
+  if (flow_control_.arrive(rank, payload.bytes())) [[unlikely]]
+    tell_room(rank);
   UnexpectedOwner message = UnexpectedMessage::with(envelope, rank, payload);
   message->number = number;
   keep(std::move(message));
@@ -210,7 +211,7 @@ Task<Received> Messages::wait_probe(Team& team, std::uint32_t from, std::uint64_
     if (const std::optional<Received> there = probe(team, from, tag)) co_return *there;
     if (const std::optional<std::uint32_t> lost = lost_source(team, from))
       rank_.core().peers().throw_lost("probe", *lost);
-    ProbeWait wait(*this, team, {team.core().identity(), from, tag});
+    ProbeWait wait(*this, team, {team.core().identity(), from, tag}, peer_of(team, from));
     co_await wait;
   }
 }

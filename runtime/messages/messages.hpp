@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "runtime/messages/arrivals.hpp"
+#include "runtime/messages/message_waits.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/peers.hpp"
 #include "runtime/rank/rank.hpp"
@@ -31,6 +32,11 @@ class Messages final : public Arrivals, private LossObserver {
     CORACLE_ASSERT(place < team.size(), "{}: there is no member {} in a team of {}", what, place, team.size());
   }
 
+  /// The rank of a member; -1 for any.
+  static int peer_of(const Team& team, std::uint32_t source) noexcept {
+    return source == kAnySource ? -1 : static_cast<int>(team.member(source));
+  }
+
   /// This rank's.
   static Messages& of(Rank& rank) {
     Messages* made = rank.core().messages();
@@ -41,6 +47,12 @@ class Messages final : public Arrivals, private LossObserver {
   /// Tells standard error of messages that nobody has received.
   ~Messages();
 
+  /// What Team::recv gives. `source`: a member of `team`, or kAnySource.
+  Receive receive(Team& team, const MessageTarget& target, std::uint32_t source, std::uint64_t tag) {
+    return {*this, team, {team.core().identity(), source, tag}, peer_of(team, source), target, on_device(target)};
+  }
+  /// Whether a receive that begins now may find a message, or that none can come: it asks Receive::await_ready() then.
+  bool may_be_ready() const noexcept { return unexpected() != 0 || rank_.core().peers().any_lost(); }
   /// See Team::probe.
   std::optional<Received> probe(Team& team, std::uint32_t from, std::uint64_t tag);
   /// See Team::wait_probe.
@@ -59,8 +71,9 @@ class Messages final : public Arrivals, private LossObserver {
   bool may_go_at_once(std::uint32_t peer, std::size_t bytes) {
     return bytes <= eager_bytes_ && flow_control_.take_room(peer, bytes);
   }
-  /// Sends a message that lies in one piece during the call; or gives false, and nothing has happened: it is not short
-  /// enough, there is no room for it, or a tool is to be told of it.
+  /// As Team::send, for who is no coroutine: sends a message that lies in one piece during the call, as most short ones
+  /// to ranks of the same node go; or gives false, and nothing has happened: it is not short enough, there is no room
+  /// for it, or a tool is to be told of it.
   bool send_now(const Envelope& envelope, const MessageSource& source, std::uint32_t peer);
   /// Whether a message that goes at once must be packed or copied first: since it is scattered, or since the receiver
   /// would have to ask the kernel for it.

@@ -14,8 +14,8 @@ namespace coracle::internals {
 /// Ends when a message is there that it accepts, which others may have taken by the time it goes on.
 class ProbeWait final : public MessageWait {
  public:
-  ProbeWait(Arrivals& arrivals, Team& team, const Envelope& envelope) noexcept
-      : MessageWait(arrivals, team, envelope.source, "probe"), wanted_(envelope) {}
+  ProbeWait(Arrivals& arrivals, Team& team, const Envelope& envelope, int peer) noexcept
+      : MessageWait(arrivals, team, envelope.source, peer, "probe"), wanted_(envelope) {}
 
   bool accepts(const Envelope& envelope) const noexcept { return Matcher::accepts(wanted_, envelope); }
   void message_is_there() noexcept { end(); }

@@ -38,7 +38,7 @@ Send send_as(Team& team, const Envelope& envelope, const MessageSource& data, st
 Receive recv_as(Team& team, const Envelope& wanted, const MessageTarget& buffer) {
   if (wanted.source != kAnySource) Messages::check_member(team, wanted.source, "recv");
   Messages& all = Messages::of(team.rank());
-  return {all, team, wanted, buffer, all.on_device(buffer)};
+  return {all, team, wanted, Messages::peer_of(team, wanted.source), buffer, all.on_device(buffer)};
 }
 
 }  // namespace
@@ -85,12 +85,6 @@ PersistentRecv Team::prepare_recv(const MessageTarget& buffer, std::uint32_t fro
 
 Send Team::send(const MessageSource& data, std::uint32_t to, std::uint64_t tag) {
   return send_as(*this, {identity(), index(), tag}, data, to);
-}
-
-bool send_now(Team& team, const MessageSource& data, std::uint32_t to, std::uint64_t tag) {
-  Messages::check_member(team, to, "send");
-  CORACLE_ASSERT(tag != kAnyTag, "send: kAnyTag is for receives");
-  return Messages::of(team.rank()).send_now({team.core().identity(), team.index(), tag}, data, team.member(to));
 }
 
 Send Team::send_internal(const MessageSource& source, std::uint32_t to, std::uint64_t tag) {

@@ -21,10 +21,6 @@ namespace coracle::internals {
 
 class Messages;
 
-/// As Team::send, for who is no coroutine: sends the message during the call, or gives false, and nothing has happened.
-/// Most short messages to ranks of the same node go.
-bool send_now(Team& team, const MessageSource& data, std::uint32_t to, std::uint64_t tag);
-
 /// For Team::recv_value.
 [[noreturn]] void throw_short_value(const Received& received, std::size_t bytes);
 

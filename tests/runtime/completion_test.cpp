@@ -147,4 +147,49 @@ TEST_CASE("completion: what is cancelled ends early, and nothing beside it") {
   CHECK(second.await_resume() == 2);
 }
 
+TEST_CASE("noted waits: any number at once, each of which ends by itself, in any order") {
+  EventLoop loop;
+  std::uint64_t ends = 0;
+  NotedWaits waits(loop.root_scope(), ends);
+  CHECK_FALSE(waits.any());
+  constexpr std::size_t kMany = 100;
+  std::vector<Event> events(kMany);
+  std::vector<std::unique_ptr<Event::Wait>> each;
+  for (Event& event : events) {
+    each.push_back(std::make_unique<Event::Wait>(event));
+    waits.begin(*each.back());
+  }
+  loop.turn();
+  CHECK(ends == 0);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    CHECK(waits.any());
+    events[i * 37 % kMany].set();
+    CHECK(ends == i + 1);
+    each[i * 37 % kMany]->await_resume();
+  }
+  CHECK_FALSE(waits.any());
+  loop.turn();  // nobody is resumed
+  CHECK(ends == kMany);
+}
+
+TEST_CASE("noted waits: a cancellation ends all, and those that begin after it") {
+  EventLoop loop;
+  std::uint64_t ends = 0;
+  NotedWaits waits(loop.root_scope(), ends);
+  Event never;
+  Event::Wait first(never);
+  Event::Wait second(never);
+  waits.begin(first);
+  waits.begin(second);
+  waits.cancel();
+  CHECK(ends == 2);
+  CHECK_FALSE(waits.any());
+  CHECK_THROWS_AS(first.await_resume(), Error);
+  CHECK_THROWS_AS(second.await_resume(), Error);
+  Event::Wait late(never);
+  waits.begin(late);
+  CHECK_FALSE(waits.any());
+  CHECK_THROWS_AS(late.await_resume(), Error);
+}
+
 }  // namespace completion_test

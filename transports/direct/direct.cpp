@@ -279,6 +279,7 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
   const auto next = [&ring] { return ring.owed() < kOwedMax ? ring.front() : nullptr; };
   int count = 0;
   for (EntryHeader* entry = next(); entry != nullptr; entry = count < kBatch ? next() : nullptr) {
+    ring.fetch_ahead(*entry, count > 0);  // messages mostly come in a row, or alone
     receive(*entry);
     ring.pop();
     ++count;
@@ -314,8 +315,9 @@ void DirectTransport::receive(EntryHeader& entry) noexcept {
   header.argument_count = entry.argument_count;
   CORACLE_ASSERT(header.argument_count <= MessageHeader::kArgumentsMax, "a message from rank {} with {} arguments",
                  entry.source, header.argument_count);
-  for (std::uint32_t i = 0; i < header.argument_count; ++i)
-    std::memcpy(&header.arguments[i], entry.body() + i * sizeof(std::uint64_t), sizeof(std::uint64_t));
+  // All that there may be: they lie in the first line, and a loop would take longer.
+  static_assert(sizeof(EntryHeader) + sizeof header.arguments <= kLineBytes);
+  std::memcpy(header.arguments.data(), entry.body(), sizeof header.arguments);
   const std::span<const std::byte> payload(entry.body() + arguments_bytes(header), entry.payload_bytes);
   switch (entry.type) {
     case EntryType::eager:

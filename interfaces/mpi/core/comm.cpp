@@ -76,10 +76,8 @@ internals::Task<> Comm::receive_internal(internals::MessageTarget target, int fr
   co_await team_->receive_internal(target, static_cast<std::uint32_t>(from), tag);
 }
 
-Comm& checked(Comm* comm) {
-  if (comm == nullptr) [[unlikely]]
-    raise(ErrorClass::comm, "comm is MPI_COMM_NULL");
-  return *comm;
+void refuse_null_comm() {
+  raise(ErrorClass::comm, "comm is MPI_COMM_NULL");
 }
 
 }  // namespace coracle::mpi

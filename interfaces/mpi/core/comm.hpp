@@ -87,6 +87,11 @@ class Comm final : public Object {
 };
 
 /// Throws MpiError (comm) for MPI_COMM_NULL.
-Comm& checked(Comm* comm);
+[[noreturn]] void refuse_null_comm();
+inline Comm& checked(Comm* comm) {
+  if (comm == nullptr) [[unlikely]]
+    refuse_null_comm();
+  return *comm;
+}
 
 }  // namespace coracle::mpi

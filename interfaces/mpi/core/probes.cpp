@@ -4,7 +4,7 @@
 
 #include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/message.hpp"
-#include "interfaces/mpi/core/message_request.hpp"
+#include "interfaces/mpi/core/message_requests.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
@@ -126,13 +126,15 @@ void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Reque
   if (message == nullptr) raise(ErrorClass::request, "message is MPI_MESSAGE_NULL: it has been received already");
   if (message->is_no_process()) {
     message = nullptr;
-    request = MessageRequest::receive(
+    request = ReceiveRequest::make(
         MessageArguments::of_receive(buf, count, datatype, kProcNull, kAnyTag, &World::get().comm_self()), false);
     return;
   }
   Comm& comm = message->comm();
   call_for(&comm, [&] {
-    request = MessageRequest::receive_matched(message->matched(), buf, count, datatype, comm);
+    const internals::Received of = message->matched().info();
+    request = new MatchedRequest(message->matched(),
+                                 {buf, count, datatype, static_cast<int>(of.source), static_cast<int>(of.tag), &comm});
     free_handle(message);
   });
 }

@@ -43,6 +43,7 @@ void Progress::give_completion(internals::Completion& completion) noexcept {
 }
 
 void Progress::visit(internals::WaiterVisitor& visitor) const noexcept {
+  receives_->visit(visitor);
   for (const auto& each : completions_) each->visit(visitor);
 }
 
@@ -57,15 +58,17 @@ std::size_t Progress::refused() const noexcept {
 }
 
 void Progress::withdraw() {
+  receives_->cancel();
   for (const auto& each : completions_)
     if (!each->done()) each->cancel();
   const auto all_done = [this] {
-    return std::ranges::all_of(completions_, [](const auto& each) { return each->done(); });
+    return !receives_->any() && std::ranges::all_of(completions_, [](const auto& each) { return each->done(); });
   };
   run_until<PlainNote>(all_done, ", until receives that nobody has answered are withdrawn");
 }
 
 void Progress::end() noexcept {
+  receives_.reset();
   free_completions_.clear();
   completions_.clear();
 }

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "interfaces/mpi/core/call_lock.hpp"
 #include "interfaces/mpi/core/call_note.hpp"
 #include "runtime/core/completion.hpp"
 #include "runtime/core/event_loop.hpp"
+#include "runtime/messages/message_waits.hpp"
 
 namespace coracle::mpi {
 
@@ -20,7 +22,7 @@ enum class AtFinalize : std::uint8_t { refused, withdrawn };
 /// Of one loop; its thread only, or the one that holds the lock.
 class Progress {
  public:
-  explicit Progress(internals::EventLoop& loop) noexcept : loop_(loop) {}
+  explicit Progress(internals::EventLoop& loop) : loop_(loop) { receives_.emplace(loop.root_scope(), ends_); }
   /// From now on several threads may call. The lock lives longer, and is this thread's just now.
   void share(CallLock& lock) noexcept;
 
@@ -66,6 +68,11 @@ class Progress {
     wait_for_end<Note>(operation, arguments...);
     return operation.await_resume();
   }
+  /// Waits for the end of a receive that has begun, if it had to.
+  template <class Note, class... Arguments>
+  void wait_for_begun(const internals::Receive& receive, const Arguments&... arguments) {
+    if (receive.is_under_way()) run_until<Note>([&receive] { return !receive.is_under_way(); }, arguments...);
+  }
   /// Its first half: the value, or error, is there then.
   template <class Note, class Awaitable, class... Arguments>
   void wait_for_end(Awaitable& operation, const Arguments&... arguments) {
@@ -98,6 +105,9 @@ class Progress {
     return completion;
   }
   void give_completion(internals::Completion& completion) noexcept;
+  /// Begins a receive that has said that it is not ready. It must live until it has ended, and is withdrawn when
+  /// MPI_Finalize is called.
+  void begin(internals::Receive& receive) { receives_->begin(receive); }
   /// As run_until(), of a predicate that can only change when an operation of begin() ends, or note_end() is called: it
   /// is asked then, not at each turn of the loop. For those that take long, such as a look at many requests.
   template <class Note, class Predicate, class... Arguments>
@@ -159,6 +169,7 @@ class Progress {
 
   internals::EventLoop& loop_;
   std::uint64_t ends_ = 0;
+  std::optional<internals::NotedWaits> receives_;  // until end()
   std::vector<std::unique_ptr<KeptCompletion>> completions_;
   std::vector<KeptCompletion*> free_completions_;
   std::uint32_t vain_polls_ = 0;

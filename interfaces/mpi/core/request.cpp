@@ -7,16 +7,17 @@ namespace coracle::mpi {
 
 Status Request::end() noexcept {
   Status status;
+  if (shared_) return status;
   if (active_) status = look();
   settle();
-  active_ = shared_;
+  active_ = false;
   return status;
 }
 
 void Request::start() {
   if (!persistent_) raise(ErrorClass::request, "the request is not a persistent one, which alone can be started");
   if (active_) raise(ErrorClass::request, "the request is active already: wait for it before it is started again");
-  error_.clear();
+  error_.reset();
   begin();
   active_ = true;
 }
@@ -25,9 +26,9 @@ void Request::note_error(Status& status) noexcept {
   const MpiError error = current_error();
   status.error = error.code();
   try {
-    error_ = error.what();
+    error_ = std::make_unique<std::string>(error.what());
   } catch (...) {
-    error_.clear();  // the class says enough
+    error_.reset();  // the class says enough
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 
 #include "interfaces/mpi/core/comm.hpp"
 #include "interfaces/mpi/core/object.hpp"
@@ -27,7 +29,7 @@ class Request : public Object {
   /// As end(), but it stays as it is (MPI_Request_get_status). The text of an error is kept for failure().
   virtual Status look() noexcept = 0;
   /// An error of this request, for the error handler of its communicator: `code` is its status's.
-  MpiError failure(int code) const { return {code, error_, Ref<Object>(comm_.get())}; }
+  MpiError failure(int code) const { return {code, error_ ? *error_ : std::string(), Ref<Object>(comm_.get())}; }
   /// Of a persistent one that is inactive.
   void start();
   /// Of one that the program has freed: whether MPI_Finalize waits for its end, since others may do so. What is not
@@ -54,7 +56,7 @@ class Request : public Object {
   bool active_;
   const bool persistent_;
   const bool shared_ = false;
-  std::string error_;
+  std::unique_ptr<std::string> error_;
 };
 
 /// Starts what a nonblocking collective does, up to its first suspension; the request owns it. What must live until it

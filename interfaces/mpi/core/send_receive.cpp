@@ -4,7 +4,7 @@
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
 #include "interfaces/mpi/core/call_notes.hpp"
-#include "interfaces/mpi/core/message_request.hpp"
+#include "interfaces/mpi/core/message_requests.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
@@ -17,13 +17,8 @@ using internals::Send;
 void send_and_wait(const MessageArguments& arguments) {
   World& world = World::get();
   if (arguments.peer == kProcNull || arguments.send_now()) return;
-  Send send = arguments.comm->team().send(arguments.source(), static_cast<std::uint32_t>(arguments.peer),
-                                          static_cast<std::uint64_t>(arguments.tag));
+  Send send = arguments.send();
   world.wait<SendNote>(send, arguments.peer, arguments.tag, *arguments.comm);
-}
-
-Receive receive_of(const MessageArguments& arguments) {
-  return arguments.comm->team().recv(arguments.target(), arguments.from(), arguments.wanted_tag());
 }
 
 void give_received(Status* status, const Status& value) noexcept {
@@ -49,7 +44,7 @@ Request* begin_send(const void* buffer, Count count, Datatype* datatype, int des
   const MessageArguments arguments = MessageArguments::of_send(buffer, count, datatype, dest, tag, comm);
   const bool may_go = !persistent && (mode == SendMode::standard || mode == SendMode::ready);
   if (may_go && (dest == kProcNull || arguments.send_now())) return ended_send();
-  return MessageRequest::send(arguments, mode, persistent);
+  return SendRequest::make(arguments, mode, persistent);
 }
 
 }  // namespace
@@ -91,8 +86,9 @@ void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm*
   World& world = World::get();
   const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
   if (source == kProcNull) return give_received(status, null_status());
-  Receive receive = receive_of(arguments);
-  world.progress().wait_for_end<ReceiveNote>(receive, source, tag, *comm);
+  Receive receive = arguments.receive();
+  if (!receive.await_ready()) world.progress().begin(receive);
+  world.progress().wait_for_begun<ReceiveNote>(receive, source, tag, *comm);
   take_received(receive, status);
 }
 
@@ -114,7 +110,7 @@ void ibsend(const void* buf, Count count, Datatype* datatype, int dest, int tag,
 
 void irecv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Request*& request) {
   World::get();
-  request = MessageRequest::receive(MessageArguments::of_receive(buf, count, datatype, source, tag, comm), false);
+  request = ReceiveRequest::make(MessageArguments::of_receive(buf, count, datatype, source, tag, comm), false);
 }
 
 void send_init(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
@@ -135,7 +131,7 @@ void bsend_init(const void* buf, Count count, Datatype* datatype, int dest, int 
 
 void recv_init(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Request*& request) {
   World::get();
-  request = MessageRequest::receive(MessageArguments::of_receive(buf, count, datatype, source, tag, comm), true);
+  request = ReceiveRequest::make(MessageArguments::of_receive(buf, count, datatype, source, tag, comm), true);
 }
 
 void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest, int sendtag, void* recvbuf,
@@ -148,20 +144,16 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
     return give_received(status, null_status());
   }
   // Posted first, so that what comes meanwhile finds it.
-  Receive receive = receive_of(wanted);
-  internals::Completion* completion = nullptr;
-  if (!receive.await_ready()) completion = &world.progress().begin(receive);
+  Receive receive = wanted.receive();
+  if (!receive.await_ready()) world.progress().begin(receive);
   std::optional<MpiError> failure;
   try {
     send_and_wait(sent);
   } catch (...) {
     failure = current_error();
-    if (completion != nullptr) completion->cancel();
+    receive.withdraw();
   }
-  if (completion != nullptr) {
-    world.run_until<ReceiveNote>([completion] { return completion->done(); }, source, recvtag, *comm);
-    world.progress().give_completion(*completion);
-  }
+  world.progress().wait_for_begun<ReceiveNote>(receive, source, recvtag, *comm);
   if (failure) throw MpiError(*failure);
   take_received(receive, status);
 }

@@ -293,6 +293,46 @@ static void cancelled(void) {
   CHECK(!flag && value == 41);
 }
 
+/* Of receives that all accept the same messages one is cancelled: the others get them in their order. A persistent one
+ * that has been cancelled can be started again. */
+static void cancelled_among_others(void) {
+  enum { kReceives = 5, kCancelled = 2 };
+  int in[kReceives], out[kReceives], flag = 0;
+  MPI_Request requests[kReceives];
+  MPI_Status statuses[kReceives];
+  for (int persistent = 0; persistent < 2; ++persistent) {
+    for (int i = 0; i < kReceives; ++i) {
+      if (persistent)
+        MPI_Recv_init(&in[i], 1, MPI_INT, rank_of_world, 997, MPI_COMM_WORLD, &requests[i]);
+      else
+        MPI_Irecv(&in[i], 1, MPI_INT, rank_of_world, 997, MPI_COMM_WORLD, &requests[i]);
+      in[i] = -1;
+    }
+    for (int round = 0; round < 1 + persistent; ++round) {
+      if (persistent) MPI_Startall(kReceives, requests);
+      MPI_Cancel(&requests[kCancelled]);
+      for (int i = 0; i + 1 < kReceives; ++i) {
+        out[i] = made_up(rank_of_world, round, i);
+        MPI_Send(&out[i], 1, MPI_INT, rank_of_world, 997, MPI_COMM_WORLD);
+      }
+      MPI_Waitall(kReceives, requests, statuses);
+      for (int i = 0; i < kReceives; ++i) {
+        MPI_Test_cancelled(&statuses[i], &flag);
+        CHECK(flag == (i == kCancelled));
+        CHECK(in[i] == (i == kCancelled ? -1 : out[i < kCancelled ? i : i - 1]));
+        CHECK((requests[i] != MPI_REQUEST_NULL) == persistent);
+      }
+    }
+    if (!persistent) continue;
+    MPI_Start(&requests[kCancelled]);
+    MPI_Send(&out[0], 1, MPI_INT, rank_of_world, 997, MPI_COMM_WORLD);
+    MPI_Wait(&requests[kCancelled], &statuses[0]);
+    MPI_Test_cancelled(&statuses[0], &flag);
+    CHECK(!flag && in[kCancelled] == out[0]);
+    for (int i = 0; i < kReceives; ++i) MPI_Request_free(&requests[i]);
+  }
+}
+
 /* Sends to oneself that are cancelled are withdrawn at once, or, with Open MPI, never: then they are received. */
 static void cancelled_sends(int bytes) {
   enum { kSends = 3 };
@@ -431,6 +471,17 @@ static void errors(void) {
   MPI_Error_class(MPI_Recv(value, 2, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &status), &class);
   CHECK(class == MPI_ERR_TRUNCATE);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
+  /* A request that has failed says so as often as it is looked at. */
+  MPI_Irecv(value, 2, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD, &request);
+  MPI_Send(value, 4, MPI_INT, rank_of_world, 3, MPI_COMM_WORLD);
+  for (int look = 0; look < 2; ++look) {
+    int done = 0;
+    do MPI_Error_class(MPI_Request_get_status(request, &done, &status), &class);
+    while (!done && class == MPI_SUCCESS);
+    CHECK(class == MPI_ERR_TRUNCATE);
+  }
+  MPI_Error_class(MPI_Wait(&request, &status), &class);
+  CHECK(class == MPI_ERR_TRUNCATE && request == MPI_REQUEST_NULL && status.MPI_TAG == 3);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
@@ -443,6 +494,7 @@ int main(int argc, char** argv) {
   exchanges();
   persistent();
   cancelled();
+  cancelled_among_others();
   for (int size = 0; size < kSizes; ++size) cancelled_sends(kBytes[size]);
   many_at_once();
   packed_beside_pieces();

@@ -1,0 +1,84 @@
+// MessageArguments: a message as a function's arguments describe it; and what has become of one, as MPI says it.
+#pragma once
+
+#include <cstdint>
+
+#include "interfaces/mpi/core/comm.hpp"
+#include "interfaces/mpi/core/datatype.hpp"
+#include "interfaces/mpi/core/status.hpp"
+#include "runtime/core/error.hpp"
+#include "runtime/messages/messages.hpp"
+#include "runtime/messages/send_recv.hpp"
+
+namespace coracle::mpi {
+
+/// Checked.
+struct MessageArguments {
+  /// Throws MpiError for what is wrong in any of them.
+  static MessageArguments of_send(const void* buffer, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+    Comm& in = checked(comm);
+    check_tag(tag);
+    if (dest != kProcNull) in.check_member(dest, "dest");
+    return {const_cast<void*>(buffer), count, datatype, dest, tag, comm};
+  }
+  static MessageArguments of_receive(void* buffer, Count count, Datatype* datatype, int source, int tag, Comm* comm) {
+    Comm& in = checked(comm);
+    if (tag != kAnyTag) check_tag(tag);
+    if (source != kProcNull && source != kAnySource) in.check_member(source, "source");
+    return {buffer, count, datatype, source, tag, comm};
+  }
+
+  void* buffer;
+  Count count;
+  Datatype* datatype;
+  int peer;  ///< kProcNull: nothing is to be done.
+  int tag;
+  Comm* comm;
+
+  internals::MessageSource source() const { return source_of(buffer, count, datatype); }
+  internals::MessageTarget target() const { return target_of(buffer, count, datatype); }
+  /// Of one that is sent, to a member: whether it has been, during the call; else nothing has happened.
+  bool send_now() const {
+    internals::Team& team = comm->team();
+    const internals::Envelope envelope{team.core().identity(), team.index(), static_cast<std::uint64_t>(tag)};
+    return internals::Messages::of(team.rank())
+        .send_now(envelope, source(), team.member(static_cast<std::uint32_t>(peer)));
+  }
+  /// Of one that is sent, to a member.
+  internals::Send send() const {
+    return comm->team().send(source(), static_cast<std::uint32_t>(peer), static_cast<std::uint64_t>(tag));
+  }
+  /// Of one that is received, from a member or any.
+  internals::Receive receive() const { return comm->team().recv(target(), from(), wanted_tag()); }
+  /// Of what goes on after the call, in which the program may free it; a predefined one stays.
+  Ref<Datatype> datatype_in_use() const noexcept {
+    return Ref<Datatype>(datatype == nullptr || datatype->is_predefined() ? nullptr : datatype);
+  }
+  std::uint32_t from() const noexcept {
+    return peer == kAnySource ? internals::kAnySource : static_cast<std::uint32_t>(peer);
+  }
+  std::uint64_t wanted_tag() const noexcept {
+    return tag == kAnyTag ? internals::kAnyTag : static_cast<std::uint64_t>(tag);
+  }
+
+ private:
+  static void check_tag(int tag) {
+    if (tag < 0) [[unlikely]]
+      refuse_tag(tag);
+  }
+  [[noreturn]] static void refuse_tag(int tag);
+};
+
+/// What was received, as MPI says it.
+inline Status status_of(const internals::Received& received) noexcept {
+  return {static_cast<int>(received.source), static_cast<int>(received.tag), 0, false,
+          static_cast<Count>(received.bytes)};
+}
+/// Of a receive that has ended with `error`: whose message it was, if that was too long. Nothing of it has been stored.
+Status status_of_failed(const internals::Error& error, const internals::Received& received) noexcept;
+/// Of a receive from MPI_PROC_NULL.
+inline Status null_status() noexcept {
+  return {kProcNull, kAnyTag, 0, false, 0};
+}
+
+}  // namespace coracle::mpi
