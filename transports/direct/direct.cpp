@@ -279,7 +279,7 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
   const auto next = [&ring] { return ring.owed() < kOwedMax ? ring.front() : nullptr; };
   int count = 0;
   for (EntryHeader* entry = next(); entry != nullptr; entry = count < kBatch ? next() : nullptr) {
-    ring.fetch_ahead(*entry, count > 0);  // messages mostly come in a row, or alone
+    ring.fetch_second_line(*entry);
     receive(*entry);
     ring.pop();
     ++count;

@@ -95,23 +95,23 @@ class Ring {
   /// Sender: makes lines its own that the next messages will fill, if they are as long as this one, while there is
   /// time: the receiver wrote to them last. Reserving lines waits until what has been stored before has left the store
   /// buffer: of many messages in a row each would wait for the line of the one before. Not the first line of the next
-  /// message, at which the receiver looks all the time, but that of a later one.
+  /// message, at which the receiver looks all the time, but, of short ones, that of a later one. (For long ones it has
+  /// been measured to take time.)
   void foresee(const EntryHeader& entry, std::uint32_t lines) noexcept {
     constexpr std::uint64_t kMessagesAhead = 4;
+    constexpr std::uint32_t kShortLines = 2;
     const auto place = static_cast<std::uint64_t>(reinterpret_cast<const Line*>(&entry) - lines_.data());
     for (std::uint64_t line = place + lines + 1; line < place + 2 * std::uint64_t{lines}; ++line)
       prefetch_for_writing(lines_[line & kMask].rest, 1);
-    prefetch_for_writing(lines_[(place + kMessagesAhead * lines) & kMask].rest, 1);
+    if (lines <= kShortLines) prefetch_for_writing(lines_[(place + kMessagesAhead * lines) & kMask].rest, 1);
   }
 
   /// Receiver: the oldest message, or null. It stays until pop(). Not while all lines are owed.
   EntryHeader* front() noexcept;
-  /// Receiver: fetches what is needed after the first line of the message at the front, while that is looked at: its
-  /// second line, and the first one of the next message if it is `likely` that there is one.
-  void fetch_ahead(const EntryHeader& front, bool likely) const noexcept {
-    const std::uint64_t lines = front.ready.load(std::memory_order_relaxed);  // read by front() before
-    if (lines > 1) __builtin_prefetch(&lines_[(next_ + 1) & kMask]);
-    if (likely) __builtin_prefetch(&lines_[(next_ + lines) & kMask]);
+  /// Receiver: fetches the second line of the message at the front, if it has one, while the first is looked at.
+  void fetch_second_line(const EntryHeader& front) const noexcept {
+    // relaxed: read by front() before.
+    if (front.ready.load(std::memory_order_relaxed) > 1) __builtin_prefetch(&lines_[(next_ + 1) & kMask]);
   }
   /// Receiver: done with the message at the front.
   void pop() noexcept;
