@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/core/copy_short.hpp"
 #include "runtime/core/error.hpp"
@@ -23,9 +24,10 @@ std::size_t arguments_bytes(const MessageHeader& header) noexcept {
   return header.argument_count * sizeof(std::uint64_t);
 }
 
-/// Where `writing` is not null, `number` is the ring's. `light`: see Ring::publish_lightly.
+/// Where `writing` is not null, `number` is the ring's. `light`: see Ring::publish_lightly; `in_a_row`: Ring::foresee.
 bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader& header,
-           std::span<const std::byte> payload, Writing* writing, std::uint64_t number, bool light) noexcept {
+           std::span<const std::byte> payload, Writing* writing, std::uint64_t number, bool light,
+           bool in_a_row) noexcept {
   const std::uint32_t lines = Ring::lines_for(arguments_bytes(header) + payload.size());
   EntryHeader* entry = ring.reserve(lines, writing, number);
   if (entry == nullptr) return false;
@@ -44,7 +46,7 @@ bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader
     Ring::publish(*entry, lines);
   if (writing != nullptr) [[unlikely]]
     writing->clear();
-  ring.foresee(*entry, lines);
+  ring.foresee(*entry, lines, in_a_row);
   return true;
 }
 
@@ -64,13 +66,14 @@ NodeInboxes::NodeInboxes(Rank& rank)
 }
 
 bool NodeInboxes::write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
-                                std::span<const std::byte> payload) const noexcept {
-  return write(of(peer).requests, type, self_, header, payload, writing_, number_of_requests(peer), light_);
+                                std::span<const std::byte> payload) noexcept {
+  const bool in_a_row = std::exchange(is_in_a_row_, true);
+  return write(of(peer).requests, type, self_, header, payload, writing_, number_of_requests(peer), light_, in_a_row);
 }
 
 bool NodeInboxes::write_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                               std::span<const std::byte> payload) const noexcept {
-  return write(of(peer).replies, type, self_, header, payload, writing_, number_of_replies(peer), light_);
+  return write(of(peer).replies, type, self_, header, payload, writing_, number_of_replies(peer), light_, false);
 }
 
 void NodeInboxes::starve(Ring& ring_of_peer, std::uint32_t peer) const noexcept {
@@ -285,6 +288,7 @@ bool DirectTransport::poll_ring(Ring& ring) noexcept {
     ++count;
     if (backlog_ && !waiting_replies_.empty() && &ring == &own_.requests) break;
   }
+  if (count > 0) inboxes_.note_received();
   if ((count == 0 && ring.owed() > 0) || ring.owed() >= kOwedMax) {
     if (ring.give_back()) inboxes_.feed_starving();
   }

@@ -82,9 +82,11 @@ class NodeInboxes {
   bool light() const noexcept { return light_; }
   // False where there is no room.
   bool write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
-                     std::span<const std::byte> payload) const noexcept;
+                     std::span<const std::byte> payload) noexcept;
   bool write_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                    std::span<const std::byte> payload) const noexcept;
+  /// This rank has received a message: what it sends next is not in a row with what it has sent before.
+  void note_received() noexcept { is_in_a_row_ = false; }
   /// This rank waits for room in that ring of the peer's.
   void starve(Ring& ring, std::uint32_t peer) const noexcept;
   /// Rings those who wait for room in this rank's.
@@ -99,6 +101,7 @@ class NodeInboxes {
   RankBlock* const blocks_;
   const bool light_;
   Writing* const writing_;  // of this rank, where it matters
+  bool is_in_a_row_ = false;
 };
 
 /// Lines of this rank's rings that dead peers may have reserved, and not filled.
@@ -194,7 +197,7 @@ class DirectTransport final : public Transport {
 
   Rank& rank_;
   const JobRegion& region_;
-  const NodeInboxes inboxes_;
+  NodeInboxes inboxes_;
   Inbox& own_;
   const bool shares_memory_;
   const bool survive_;  // the job goes on when a rank is lost

@@ -93,17 +93,18 @@ class Ring {
   }
 
   /// Sender: makes lines its own that the next messages will fill, if they are as long as this one, while there is
-  /// time: the receiver wrote to them last. Reserving lines waits until what has been stored before has left the store
-  /// buffer: of many messages in a row each would wait for the line of the one before. Not the first line of the next
-  /// message, at which the receiver looks all the time, but, of short ones, that of a later one. (For long ones it has
-  /// been measured to take time.)
-  void foresee(const EntryHeader& entry, std::uint32_t lines) noexcept {
+  /// time: the receiver wrote to them last. Not the first line of the next message, at which the receiver looks all the
+  /// time. But reserving lines waits until what has been stored before has left the store buffer: where short messages
+  /// go `in_a_row` each would wait for the line of the one before. So the first line of a later one is fetched, too.
+  /// (Where messages go to and fro, and of long ones, that has been measured to take time.)
+  void foresee(const EntryHeader& entry, std::uint32_t lines, bool in_a_row) noexcept {
     constexpr std::uint64_t kMessagesAhead = 4;
     constexpr std::uint32_t kShortLines = 2;
     const auto place = static_cast<std::uint64_t>(reinterpret_cast<const Line*>(&entry) - lines_.data());
     for (std::uint64_t line = place + lines + 1; line < place + 2 * std::uint64_t{lines}; ++line)
       prefetch_for_writing(lines_[line & kMask].rest, 1);
-    if (lines <= kShortLines) prefetch_for_writing(lines_[(place + kMessagesAhead * lines) & kMask].rest, 1);
+    if (in_a_row && lines <= kShortLines)
+      prefetch_for_writing(lines_[(place + kMessagesAhead * lines) & kMask].rest, 1);
   }
 
   /// Receiver: the oldest message, or null. It stays until pop(). Not while all lines are owed.
