@@ -58,6 +58,7 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
     buffer_ = sends.bounce_buffers().try_take_for_packed();
     packed = buffer_.data();
   }
+  if (packed == nullptr && !source_.is_scattered()) return request_.await_ready();
   if (packed == nullptr) {
     slow_path_.reset(new SlowPath);
     slow_path_->packed.resize(bytes);

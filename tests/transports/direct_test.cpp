@@ -47,12 +47,13 @@ void on_request(Rank& rank, const Message& message) {
 }
 
 struct Node {
-  explicit Node(std::uint32_t ranks, bool survive = false)
-      : region(JobRegion::create(shape(ranks, survive), JobRegion::Backing::anonymous)) {
+  explicit Node(std::uint32_t ranks, bool survive = false, Placement placement = Placement::thread)
+      : region(JobRegion::create(shape(ranks, survive, placement), JobRegion::Backing::anonymous)) {
     for (std::uint32_t id = 0; id < ranks; ++id) members.push_back(std::make_unique<Member>(region, id));
   }
-  static JobShape shape(std::uint32_t ranks, bool survive) {
+  static JobShape shape(std::uint32_t ranks, bool survive, Placement placement = Placement::thread) {
     JobShape shape;
+    shape.placement = placement;
     shape.network.survive = survive;
     shape.size = ranks;
     shape.segment_bytes = 1 << 20;
@@ -319,6 +320,30 @@ TEST_CASE("direct: in jobs that survive a rank names no lines when it has filled
   CHECK(finished(sent) == kRingLines);
   CHECK(node.inbox(1).writing.ring.load() == 0);
   CHECK(node.inbox(1).writing.end.load() == kRingLines);
+}
+
+TEST_CASE(
+    "direct: what only the kernel could fetch from a process goes through the inbox, or waits for room") {
+  for (const bool survive : {false, true}) {
+    Node node(2, survive, Placement::process);
+    constexpr std::size_t kMany = 40;
+    std::uint64_t number = 0;
+    std::ptrdiff_t ended = 0;
+    std::vector<std::vector<std::unique_ptr<Sent>>> sent;
+    // Some are in buffers, which all can read, some are longer than buffers may be, and short ones are between them.
+    for (std::size_t i = 0; i < kMany; ++i) {
+      const std::size_t all[] = {8, kUnhurried, kUrgent, 4096, DirectTransport::kUnsharedWholeBytesMax};
+      sent.push_back(submit(node[1], 0, 1, all[i % std::size(all)], number++));
+      ended += finished(sent.back());
+    }
+    CHECK(ended > 10);
+    CHECK(ended < static_cast<std::ptrdiff_t>(kMany));
+    node.poll_all();
+    for (const auto& each : sent) CHECK(finished(each) == 1);
+    CHECK(check_whole(node.log_of(0), 1) == kMany);
+    for (const auto& entry : node.log_of(0)) CHECK(node.region.contains(entry.place, entry.payload.size()));
+    CHECK(node[1].in_flight() == 0);
+  }
 }
 
 TEST_CASE("direct: a payload that is made in the transport's room is read there") {

@@ -218,7 +218,7 @@ void DirectTransport::send_or_queue(RequestOperation& request) noexcept {
 }
 
 bool DirectTransport::send(RequestOperation& request) noexcept {
-  if (request.bytes <= kEagerBytesMax) return send_whole(request);
+  if (goes_whole(request)) return send_whole(request);
   if (!buffered_.has(request)) return send_by_address(request, EntryType::rendezvous);
   // Of a lost peer's answers the order tells which are missing.
   if (!send_by_address(request, survive_ ? EntryType::rendezvous : EntryType::buffered)) return false;
