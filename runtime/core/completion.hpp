@@ -27,8 +27,6 @@ class ParkedScope : protected NotedScope {
     parked_.promise().mode_ = PromiseBase::Mode::spawned;
     parked_.resume();
   }
-  ParkedScope(const ParkedScope&) = delete;
-  ParkedScope& operator=(const ParkedScope&) = delete;
 
   Parked parked() const noexcept { return parked_; }
 

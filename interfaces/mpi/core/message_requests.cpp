@@ -111,16 +111,16 @@ void SendRequest::cancel() {
 Status ReceiveRequest::look() noexcept {
   if (!receive_) return null_status();
   if (receive_->has_failed()) [[unlikely]]
-    return look_at_failed();
+    return look_at_failed(*receive_);
   return status_of(receive_->received());
 }
 
-[[gnu::cold]] Status ReceiveRequest::look_at_failed() noexcept {
+[[gnu::cold]] Status ReceiveRequest::look_at_failed(const internals::Receive& receive) noexcept {
   Status status;
   try {
-    receive_->await_resume();
+    receive.await_resume();
   } catch (const internals::Error& error) {
-    status = status_of_failed(error, receive_->received());
+    status = status_of_failed(error, receive.received());
     if (cancelling_ && error.code() == std::errc::operation_canceled)
       status.cancelled = true;
     else
@@ -136,7 +136,7 @@ void ReceiveRequest::add_to(internals::SignalText& text) const noexcept {
 }
 
 void ReceiveRequest::cancel() {
-  if (is_done()) return;  // too late
+  if (!receive_ || !receive_->is_under_way()) return;  // too late
   cancelling_ = true;
   receive_->withdraw();
 }

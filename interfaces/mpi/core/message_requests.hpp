@@ -120,7 +120,7 @@ class ReceiveRequest final : public Request {
     if (messages.may_be_ready() && receive_->await_ready()) return;
     World::get().progress().begin(*receive_);
   }
-  Status look_at_failed() noexcept;
+  Status look_at_failed(const internals::Receive& receive) noexcept;
 
   static inline constinit RequestPool pool_;
   MessageArguments arguments_;

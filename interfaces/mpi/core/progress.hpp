@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "interfaces/mpi/core/call_lock.hpp"
@@ -22,7 +21,8 @@ enum class AtFinalize : std::uint8_t { refused, withdrawn };
 /// Of one loop; its thread only, or the one that holds the lock.
 class Progress {
  public:
-  explicit Progress(internals::EventLoop& loop) : loop_(loop) { receives_.emplace(loop.root_scope(), ends_); }
+  explicit Progress(internals::EventLoop& loop)
+      : loop_(loop), receives_(std::make_unique<internals::NotedWaits>(loop.root_scope(), ends_)) {}
   /// From now on several threads may call. The lock lives longer, and is this thread's just now.
   void share(CallLock& lock) noexcept;
 
@@ -169,7 +169,7 @@ class Progress {
 
   internals::EventLoop& loop_;
   std::uint64_t ends_ = 0;
-  std::optional<internals::NotedWaits> receives_;  // until end()
+  std::unique_ptr<internals::NotedWaits> receives_;  // until end()
   std::vector<std::unique_ptr<KeptCompletion>> completions_;
   std::vector<KeptCompletion*> free_completions_;
   std::uint32_t vain_polls_ = 0;
