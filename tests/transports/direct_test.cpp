@@ -322,8 +322,7 @@ TEST_CASE("direct: in jobs that survive a rank names no lines when it has filled
   CHECK(node.inbox(1).writing.end.load() == kRingLines);
 }
 
-TEST_CASE(
-    "direct: what only the kernel could fetch from a process goes through the inbox, or waits for room") {
+TEST_CASE("direct: what only the kernel could fetch from a process goes through the inbox, or waits for room") {
   for (const bool survive : {false, true}) {
     Node node(2, survive, Placement::process);
     constexpr std::size_t kMany = 40;

@@ -183,7 +183,8 @@ class DirectTransport final : public Transport {
   /// Whether it is copied into the inbox however full that is.
   bool goes_whole(const RequestOperation& request) const noexcept {
     if (request.bytes <= kEagerBytesMax) return true;
-    return !shares_memory_ && request.bytes <= kUnsharedWholeBytesMax && !region_.contains(request.local, request.bytes);
+    return !shares_memory_ && request.bytes <= kUnsharedWholeBytesMax &&
+           !region_.contains(request.local, request.bytes);
   }
   void send_or_queue(RequestOperation& request) noexcept;
   bool send(RequestOperation& request) noexcept;
