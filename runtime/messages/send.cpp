@@ -58,6 +58,7 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
     buffer_ = sends.bounce_buffers().try_take_for_packed();
     packed = buffer_.data();
   }
+  // What lies in one piece the transport copies, or has read where it lies.
   if (packed == nullptr && !source_.is_scattered()) return request_.await_ready();
   if (packed == nullptr) {
     slow_path_.reset(new SlowPath);

@@ -1,12 +1,8 @@
 // How messages are begun and ended by requests.
 #include "interfaces/mpi/core/message_requests.hpp"
 
-#include <type_traits>
-#include <utility>
-
 #include "interfaces/mpi/core/buffered_sends.hpp"
 #include "interfaces/mpi/core/call_notes.hpp"
-#include "interfaces/mpi/core/world.hpp"
 
 namespace coracle::mpi {
 namespace {
@@ -78,13 +74,8 @@ Status SendRequest::look() noexcept {
           if constexpr (!std::is_same_v<Operation, std::monostate>) operation.await_resume();
         },
         operation_);
-  } catch (const internals::Error& error) {
-    if (cancelling_ && error.code() == std::errc::operation_canceled)
-      status.cancelled = true;
-    else
-      note_error(status);
   } catch (...) {
-    note_error(status);
+    note_end_of(cancelling_, status);
   }
   outcome_ = status;  // operations give their error once
   return status;
@@ -121,10 +112,7 @@ Status ReceiveRequest::look() noexcept {
     receive.await_resume();
   } catch (const internals::Error& error) {
     status = status_of_failed(error, receive.received());
-    if (cancelling_ && error.code() == std::errc::operation_canceled)
-      status.cancelled = true;
-    else
-      note_error(status);
+    note_end_of(cancelling_, status);
   } catch (...) {
     note_error(status);
   }

@@ -54,7 +54,7 @@ void Progress::visit_refused(internals::WaiterVisitor& visitor) const noexcept {
 
 std::size_t Progress::refused() const noexcept {
   const auto left = std::ranges::count_if(completions_, [](const auto& each) { return each->is_refused(); });
-  return static_cast<std::size_t>(left);
+  return static_cast<std::size_t>(left) + blocking_receives_;
 }
 
 void Progress::withdraw() {

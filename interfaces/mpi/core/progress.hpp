@@ -71,7 +71,10 @@ class Progress {
   /// Waits for the end of a receive that has begun, if it had to.
   template <class Note, class... Arguments>
   void wait_for_begun(const internals::Receive& receive, const Arguments&... arguments) {
-    if (receive.is_under_way()) run_until<Note>([&receive] { return !receive.is_under_way(); }, arguments...);
+    if (!receive.is_under_way()) return;
+    ++blocking_receives_;
+    run_until<Note>([&receive] { return !receive.is_under_way(); }, arguments...);
+    --blocking_receives_;
   }
   /// Its first half: the value, or error, is there then.
   template <class Note, class Awaitable, class... Arguments>
@@ -170,6 +173,7 @@ class Progress {
   internals::EventLoop& loop_;
   std::uint64_t ends_ = 0;
   std::unique_ptr<internals::NotedWaits> receives_;  // until end()
+  std::size_t blocking_receives_ = 0;  // that some call waits for: not to be withdrawn under another thread
   std::vector<std::unique_ptr<KeptCompletion>> completions_;
   std::vector<KeptCompletion*> free_completions_;
   std::uint32_t vain_polls_ = 0;

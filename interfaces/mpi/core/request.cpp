@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runtime/core/error.hpp"
+
 namespace coracle::mpi {
 
 Status Request::end() noexcept {
@@ -20,6 +22,17 @@ void Request::start() {
   error_.reset();
   begin();
   active_ = true;
+}
+
+void Request::note_end_of(bool cancelling, Status& status) noexcept {
+  try {
+    throw;
+  } catch (const internals::Error& error) {
+    status.cancelled = cancelling && error.code() == std::errc::operation_canceled;
+  } catch (...) {
+    status.cancelled = false;
+  }
+  if (!status.cancelled) note_error(status);
 }
 
 void Request::note_error(Status& status) noexcept {

@@ -50,6 +50,8 @@ class Request : public Object {
   /// It has ended and its status has been taken.
   virtual void settle() noexcept {}
   void note_error(Status& status) noexcept;  // in a catch block
+  /// In a catch block: one that has been asked to end early, and has ended so, is cancelled; else as note_error().
+  void note_end_of(bool cancelling, Status& status) noexcept;
 
  private:
   const Ref<Comm> comm_;  // it may be freed while the request is under way
