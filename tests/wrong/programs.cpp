@@ -1,5 +1,5 @@
-// Programs that must not compile, one for each number that WRONG can have; 0 is the one that does. The test looks at
-// what the compiler says first.
+// Programs that must not compile, one for each number for which WRONG(number) may hold; 0 is the one that does. The test
+// looks at what the compiler says of each first.
 #include <coracle/coracle.hpp>
 
 #include <array>
@@ -57,26 +57,36 @@ void note_change(Rank&, std::string&) {}
 void note_without_rank(int) {}
 
 Task<> tell_others(Rank& self) {
-#if WRONG == 40  // tell or call: the function takes more or fewer arguments, behind its Rank&, than are given
+#if WRONG(40)  // tell or call: the function takes more or fewer arguments, behind its Rank&, than are given
   co_await self.tell(0, note, 1);
-#elif WRONG == 41  // tell or call: an argument can't be converted to what the function takes in its place
+#endif
+#if WRONG(41)  // tell or call: an argument can't be converted to what the function takes in its place
   co_await self.tell(0, note, std::string("one"), "text");
-#elif WRONG == 42  // tell or call: an argument's type can't travel
+#endif
+#if WRONG(42)  // tell or call: an argument's type can't travel
   co_await self.tell(0, note_pointer, static_cast<const int*>(nullptr));
-#elif WRONG == 43  // tell or call: an argument's type can't travel
+#endif
+#if WRONG(43)  // tell or call: an argument's type can't travel
   co_await self.tell(0, note_view, "text");
-#elif WRONG == 50  // tell or call: the function takes its arguments by value or by const reference
+#endif
+#if WRONG(50)  // tell or call: the function takes its arguments by value or by const reference
   co_await self.tell(0, note_change, std::string("text"));
-#elif WRONG == 51  // tell: the function returns nothing (void or Task<>)
+#endif
+#if WRONG(51)  // tell: the function returns nothing (void or Task<>)
   co_await self.tell(0, add, 1, 2);
-#elif WRONG == 52  // tell or a call takes a function whose first parameter is Rank&
+#endif
+#if WRONG(52)  // tell or a call takes a function whose first parameter is Rank&
   co_await self.tell(0, note_without_rank, 1);
-#elif WRONG == 53  // tell or a call takes a function whose first parameter is Rank&
+#endif
+#if WRONG(53)  // tell or a call takes a function whose first parameter is Rank&
   co_await self.tell(
       0, [](Rank&, auto) {}, 1);
-#elif WRONG == 54  // tell or a call takes a function or a lambda without captures
-  int captured = 1;
-  co_await self.tell(0, [captured](Rank&) { static_cast<void>(captured); });
+#endif
+#if WRONG(54)  // tell or a call takes a function or a lambda without captures
+  {
+    int captured = 1;
+    co_await self.tell(0, [captured](Rank&) { static_cast<void>(captured); });
+  }
 #endif
   co_await self.tell(0, note, 1, "text");
   co_await self.tell(0, note_later, std::vector<int>(2));
@@ -132,51 +142,80 @@ Task<> wrong_collectives(Team& team) {
   std::vector<double> numbers(3);
   const std::vector<double> fixed(3);
   int* pointer = nullptr;
-#if WRONG == 16  // broadcast writes to elements that are const here
+#if WRONG(16)  // broadcast writes to elements that are const here
   co_await team.broadcast(std::span<const double>(fixed), 0);
-#elif WRONG == 17  // broadcast writes to elements that are const here
-  const std::string all = co_await team.broadcast("text", 0);
-#elif WRONG == 18  // broadcast: a range with a name is written in place, which takes trivially copyable elements
-  std::vector<std::string> names;
-  names = co_await team.broadcast(names, 0);
-#elif WRONG == 19  // broadcast: a range with a name is written in place, which takes elements in a row
-  std::vector<bool> bits;
-  bits = co_await team.broadcast(bits, 0);
-#elif WRONG == 20  // a value of this type can't travel to another rank
+#endif
+#if WRONG(17)  // broadcast writes to elements that are const here
+  { const std::string all = co_await team.broadcast("text", 0); }
+#endif
+#if WRONG(18)  // broadcast: a range with a name is written in place, which takes trivially copyable elements
+  {
+    std::vector<std::string> names;
+    names = co_await team.broadcast(names, 0);
+  }
+#endif
+#if WRONG(19)  // broadcast: a range with a name is written in place, which takes elements in a row
+  {
+    std::vector<bool> bits;
+    bits = co_await team.broadcast(bits, 0);
+  }
+#endif
+#if WRONG(20)  // a value of this type can't travel to another rank
   co_await team.broadcast(Named{"Ada"}, 0);
-#elif WRONG == 21  // a value of this type can't travel to another rank
+#endif
+#if WRONG(21)  // a value of this type can't travel to another rank
   co_await team.broadcast(pointer, 0);
-#elif WRONG == 22  // a value of this type can't travel to another rank
-  const auto all = co_await team.gather_all(Named{"Ada"});
-#elif WRONG == 23  // a value of this type can't travel to another rank
-  const auto all = co_await team.gather(std::string_view("Ada"), 0);
-#elif WRONG == 24  // a value of this type can't travel to another rank
-  const auto all = co_await team.gather_all(std::ref(numbers[0]));
-#elif WRONG == 25  // a value of this type can't travel to another rank
-  const auto all = co_await team.gather_all(std::array<int*, 2>{});
-#elif WRONG == 26  // reductions and scans combine a range element by element, in place: give it a name
-  const auto most = co_await team.all_reduce(std::array<double, 3>{}, max_of);
-#elif WRONG == 27  // reductions and scans combine a range element by element, in place: give it a name
-  const auto most = co_await team.reduce(fixed, max_of, 0);
-#elif WRONG == 28  // reductions and scans combine a range element by element, in place: give it a name
-  const auto most = co_await team.scan(std::span<const double>(fixed), max_of);
-#elif WRONG == 29  // reductions and scans combine a range element by element, in place: its elements must lie in a row
-  std::vector<bool> bits;
-  co_await team.all_reduce(bits, std::logical_or<>());
-#elif WRONG == 30  // reductions and scans are for trivially copyable elements without pointers
-  std::vector<std::string> names;
-  co_await team.exclusive_scan(names, std::plus<>(), "");
-#elif WRONG == 31  // reductions and scans are for trivially copyable values without pointers
+#endif
+#if WRONG(22)  // a value of this type can't travel to another rank
+  { const auto all = co_await team.gather_all(Named{"Ada"}); }
+#endif
+#if WRONG(23)  // a value of this type can't travel to another rank
+  { const auto all = co_await team.gather(std::string_view("Ada"), 0); }
+#endif
+#if WRONG(24)  // a value of this type can't travel to another rank
+  { const auto all = co_await team.gather_all(std::ref(numbers[0])); }
+#endif
+#if WRONG(25)  // a value of this type can't travel to another rank
+  { const auto all = co_await team.gather_all(std::array<int*, 2>{}); }
+#endif
+#if WRONG(26)  // reductions and scans combine a range element by element, in place: give it a name
+  { const auto most = co_await team.all_reduce(std::array<double, 3>{}, max_of); }
+#endif
+#if WRONG(27)  // reductions and scans combine a range element by element, in place: give it a name
+  { const auto most = co_await team.reduce(fixed, max_of, 0); }
+#endif
+#if WRONG(28)  // reductions and scans combine a range element by element, in place: give it a name
+  { const auto most = co_await team.scan(std::span<const double>(fixed), max_of); }
+#endif
+#if WRONG(29)  // reductions and scans combine a range element by element, in place: its elements must lie in a row
+  {
+    std::vector<bool> bits;
+    co_await team.all_reduce(bits, std::logical_or<>());
+  }
+#endif
+#if WRONG(30)  // reductions and scans are for trivially copyable elements without pointers
+  {
+    std::vector<std::string> names;
+    co_await team.exclusive_scan(names, std::plus<>(), "");
+  }
+#endif
+#if WRONG(31)  // reductions and scans are for trivially copyable values without pointers
   pointer = co_await team.all_reduce(pointer, max_of);
-#elif WRONG == 32  // reductions and scans are for trivially copyable values without pointers
-  const Named sum = co_await team.scan(Named{"Ada"}, std::plus<>());
-#elif WRONG == 33  // the operation of a reduction or scan takes two elements and gives one
-  const Point sum = co_await team.reduce(Point{1, 2}, std::plus<>(), 0);
-#elif WRONG == 34  // a collective writes to elements that are const here
+#endif
+#if WRONG(32)  // reductions and scans are for trivially copyable values without pointers
+  { const Named sum = co_await team.scan(Named{"Ada"}, std::plus<>()); }
+#endif
+#if WRONG(33)  // the operation of a reduction or scan takes two elements and gives one
+  { const Point sum = co_await team.reduce(Point{1, 2}, std::plus<>(), 0); }
+#endif
+#if WRONG(34)  // a collective writes to elements that are const here
   co_await team.gather_all(std::span(fixed), std::span(fixed));
-#elif WRONG == 35  // only trivially copyable types can be moved between ranks as bytes
-  std::vector<std::string> names;
-  co_await team.scatter(std::span(names), std::span(names), 0);
+#endif
+#if WRONG(35)  // only trivially copyable types can be moved between ranks as bytes
+  {
+    std::vector<std::string> names;
+    co_await team.scatter(std::span(names), std::span(names), 0);
+  }
 #endif
   static_cast<void>(pointer);
   co_await team.broadcast(numbers, 0);
@@ -188,28 +227,39 @@ Task<> wrong_values(Rank& self) {
   const Distributed<int> object(self, "object");
   int* pointer = nullptr;
   std::string text = "text";
-#if WRONG == 36  // one value of this type can't travel to another rank
+#if WRONG(36)  // one value of this type can't travel to another rank
   co_await team.send_value(text, 0);
-#elif WRONG == 37  // one value of this type can't travel to another rank
+#endif
+#if WRONG(37)  // one value of this type can't travel to another rank
   pointer = co_await team.recv_value<int*>();
-#elif WRONG == 38  // one value of this type can't travel to another rank
+#endif
+#if WRONG(38)  // one value of this type can't travel to another rank
   co_await self.put_value(pointer, there.as<int*>());
-#elif WRONG == 39  // only trivially copyable types can be moved between ranks as bytes
+#endif
+#if WRONG(39)  // only trivially copyable types can be moved between ranks as bytes
   co_await self.get_value(there.as<Named>());
-#elif WRONG == 44  // call: an argument's type can't travel
+#endif
+#if WRONG(44)  // call: an argument's type can't travel
   co_await self.call(
       0, [](Rank&, Named) {}, Named{"Ada"});
-#elif WRONG == 45  // call: the result's type can't travel
+#endif
+#if WRONG(45)  // call: the result's type can't travel
   co_await object.call(0, address);
-#elif WRONG == 46  // what is called on a distributed object takes (Rank&, T&, arguments...)
+#endif
+#if WRONG(46)  // what is called on a distributed object takes (Rank&, T&, arguments...)
   co_await object.call(0, of_text, 1);
-#elif WRONG == 47  // call: the function takes more or fewer arguments, behind its Rank&, than are given
-  const int added = co_await object.call(0, add_to);
-#elif WRONG == 48  // a value of this type can't travel to another rank
-  const Distributed<Named> person(self, "person");
-  const Named person_there = co_await person.fetch(0);
-#elif WRONG == 49  // a distributed object is one of each rank's own: no reference
-  const Distributed<int&> reference(self, "reference", *pointer);
+#endif
+#if WRONG(47)  // call: the function takes more or fewer arguments, behind its Rank&, than are given
+  { const int added = co_await object.call(0, add_to); }
+#endif
+#if WRONG(48)  // a value of this type can't travel to another rank
+  {
+    const Distributed<Named> person(self, "person");
+    const Named person_there = co_await person.fetch(0);
+  }
+#endif
+#if WRONG(49)  // a distributed object is one of each rank's own: no reference
+  { const Distributed<int&> reference(self, "reference", *pointer); }
 #endif
   static_cast<void>(pointer);
   static_cast<void>(there);
@@ -219,77 +269,117 @@ Task<> wrong_values(Rank& self) {
 }
 
 void collectives_of_temporaries([[maybe_unused]] Team& team) {
-#if WRONG == 55  // use of deleted function
-  std::vector<int> all(team.size());
-  static_cast<void>(start(team.rank(), team.gather(std::vector<int>(1), std::span(all), 0)));
-#elif WRONG == 56  // use of deleted function
-  std::vector<int> all(team.size());
-  static_cast<void>(start(team.rank(), team.gather_all(std::vector<int>(1), std::span(all))));
-#elif WRONG == 57  // use of deleted function
-  std::vector<int> mine(1);
-  static_cast<void>(start(team.rank(), team.scatter(std::vector<int>(team.size()), std::span(mine), 0)));
-#elif WRONG == 58  // use of deleted function
-  std::vector<int> mine(1);
-  static_cast<void>(
-      start(team.rank(), team.reduce_scatter(std::vector<int>(team.size()), std::span(mine), std::plus<>())));
-#elif WRONG == 59  // use of deleted function
-  std::vector<int> all(team.size());
-  static_cast<void>(start(team.rank(), team.all_to_all(std::vector<int>(team.size()), std::span(all))));
-#elif WRONG == 60  // use of deleted function
-  const std::vector<std::size_t> counts(team.size(), 1);
-  std::vector<int> all(team.size());
-  static_cast<void>(
-      start(team.rank(), team.all_to_all_v(std::vector<int>(team.size()), counts, std::span(all), counts)));
+#if WRONG(55)  // use of deleted function
+  {
+    std::vector<int> all(team.size());
+    static_cast<void>(start(team.rank(), team.gather(std::vector<int>(1), std::span(all), 0)));
+  }
+#endif
+#if WRONG(56)  // use of deleted function
+  {
+    std::vector<int> all(team.size());
+    static_cast<void>(start(team.rank(), team.gather_all(std::vector<int>(1), std::span(all))));
+  }
+#endif
+#if WRONG(57)  // use of deleted function
+  {
+    std::vector<int> mine(1);
+    static_cast<void>(start(team.rank(), team.scatter(std::vector<int>(team.size()), std::span(mine), 0)));
+  }
+#endif
+#if WRONG(58)  // use of deleted function
+  {
+    std::vector<int> mine(1);
+    static_cast<void>(
+        start(team.rank(), team.reduce_scatter(std::vector<int>(team.size()), std::span(mine), std::plus<>())));
+  }
+#endif
+#if WRONG(59)  // use of deleted function
+  {
+    std::vector<int> all(team.size());
+    static_cast<void>(start(team.rank(), team.all_to_all(std::vector<int>(team.size()), std::span(all))));
+  }
+#endif
+#if WRONG(60)  // use of deleted function
+  {
+    const std::vector<std::size_t> counts(team.size(), 1);
+    std::vector<int> all(team.size());
+    static_cast<void>(
+        start(team.rank(), team.all_to_all_v(std::vector<int>(team.size()), counts, std::span(all), counts)));
+  }
 #endif
 }
 
 Task<> app(Rank& self) {
   Team& team = self.world();
   const Remote<int> there;
-#if WRONG == 0
-  const int sum = co_await self.call(0, add, 1, 2);
-  const std::size_t letters = co_await self.call(0, length, "text");
-  const std::size_t values = co_await self.call(0, count, std::vector<int>(2));
-  const int twice = co_await self.call(
-      0, [](Rank&, int value) { return 2 * value; }, sum);
-  const std::vector<int> named(static_cast<std::size_t>(twice) + letters + values);
-  co_await team.send(named, 0);
-  co_await team.send(std::span(named), 0);
-  co_await self.put_nb(named, there).done();
-#elif WRONG == 1   // call: the function takes more or fewer arguments, behind its Rank&, than are given
+#if WRONG(0)
+  {
+    const int sum = co_await self.call(0, add, 1, 2);
+    const std::size_t letters = co_await self.call(0, length, "text");
+    const std::size_t values = co_await self.call(0, count, std::vector<int>(2));
+    const int twice = co_await self.call(
+        0, [](Rank&, int value) { return 2 * value; }, sum);
+    const std::vector<int> named(static_cast<std::size_t>(twice) + letters + values);
+    co_await team.send(named, 0);
+    co_await team.send(std::span(named), 0);
+    co_await self.put_nb(named, there).done();
+  }
+#endif
+#if WRONG(1)  // call: the function takes more or fewer arguments, behind its Rank&, than are given
   co_await self.call(0, add, 1);
-#elif WRONG == 2   // call: an argument can't be converted to what the function takes in its place
-  const int sum = co_await self.call(0, add, 1, std::string("two"));
-  static_cast<void>(sum);
-#elif WRONG == 3   // call: an argument's type can't travel
+#endif
+#if WRONG(2)  // call: an argument can't be converted to what the function takes in its place
+  {
+    const int sum = co_await self.call(0, add, 1, std::string("two"));
+    static_cast<void>(sum);
+  }
+#endif
+#if WRONG(3)  // call: an argument's type can't travel
   co_await self.call(0, first_of, static_cast<const int*>(nullptr));
-#elif WRONG == 4   // call: an argument's type can't travel
+#endif
+#if WRONG(4)  // call: an argument's type can't travel
   co_await self.call(0, of_view, "text");
-#elif WRONG == 5   // call: the function takes its arguments by value or by const reference
+#endif
+#if WRONG(5)  // call: the function takes its arguments by value or by const reference
   co_await self.call(0, change, std::string("text"));
-#elif WRONG == 6   // call: the result's type can't travel
-  const std::string text = co_await self.call(0, greet);
-#elif WRONG == 7   // a call takes a function whose first parameter is Rank&
+#endif
+#if WRONG(6)  // call: the result's type can't travel
+  { const std::string text = co_await self.call(0, greet); }
+#endif
+#if WRONG(7)  // a call takes a function whose first parameter is Rank&
   co_await self.call(0, without_rank, 1);
-#elif WRONG == 8   // a call takes a function or a lambda without captures
-  int captured = 1;
-  co_await self.call(0, [captured](Rank&) { return captured; });
-#elif WRONG == 9   // use of deleted function
+#endif
+#if WRONG(8)  // a call takes a function or a lambda without captures
+  {
+    int captured = 1;
+    co_await self.call(0, [captured](Rank&) { return captured; });
+  }
+#endif
+#if WRONG(9)  // use of deleted function
   co_await team.send(std::vector<int>(3), 0);
-#elif WRONG == 10  // use of deleted function
-  Handle put = self.put_nb(std::vector<int>(3), there);
-#elif WRONG == 11  // use of deleted function
+#endif
+#if WRONG(10)  // use of deleted function
+  { Handle put = self.put_nb(std::vector<int>(3), there); }
+#endif
+#if WRONG(11)  // use of deleted function
   self.put_nbi(std::vector<int>(3), there);
-#elif WRONG == 12  // fetch_add is for integers and floating-point numbers
-  struct Pair {
-    std::uint32_t first, second;
-  };
-  co_await self.fetch_add(there.as<Pair>(), Pair{1, 2});
-#elif WRONG == 13  // atomics are for types of 4 or 8 bytes without padding
+#endif
+#if WRONG(12)  // fetch_add is for integers and floating-point numbers
+  {
+    struct Pair {
+      std::uint32_t first, second;
+    };
+    co_await self.fetch_add(there.as<Pair>(), Pair{1, 2});
+  }
+#endif
+#if WRONG(13)  // atomics are for types of 4 or 8 bytes without padding
   co_await self.atomic_load(there.as<std::uint16_t>());
-#elif WRONG == 14  // atomics are for types of 4 or 8 bytes without padding that are no pointers
+#endif
+#if WRONG(14)  // atomics are for types of 4 or 8 bytes without padding that are no pointers
   co_await self.atomic_load(there.as<int*>());
-#elif WRONG == 15  // fetch_or is for integers
+#endif
+#if WRONG(15)  // fetch_or is for integers
   co_await self.fetch_or(there.as<double>(), 1.0);
 #endif
   co_await wrong_collectives(team);
