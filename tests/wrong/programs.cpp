@@ -1,5 +1,5 @@
-// Programs that must not compile, one for each number for which WRONG(number) may hold; 0 is the one that does. The test
-// looks at what the compiler says of each first.
+// Programs that must not compile, one for each number for which WRONG(number) may hold; 0 is the one that does. The
+// test looks at what the compiler says of each first.
 #include <coracle/coracle.hpp>
 
 #include <array>
