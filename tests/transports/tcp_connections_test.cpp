@@ -128,6 +128,14 @@ Task<> leave_before_the_answers(Rank& self) {
   co_await self.world().barrier();
 }
 
+Task<> call_after_leaving(Rank& self) {
+  const std::uint32_t peer = 1 - self.id();
+  co_await self.request(peer, ignore, {});
+  self.core().routes().leave();
+  const std::uint64_t answer = co_await self.call(peer, plus_one, 6);
+  CHECK(answer == 7);
+}
+
 Task<> flood(Rank& self) {
   constexpr std::size_t kBytes = 1 << 20;
   auto slab = self.allocate<std::byte>(kBytes);
@@ -162,6 +170,11 @@ TEST_CASE("tcp: answers that are still to be sent when their connection is close
   answers = 0;
   for (const std::string& outcome : job.run(leave_before_the_answers)) CHECK(outcome == "");
   CHECK(answers == kAnswers);
+}
+
+TEST_CASE("tcp: a connection that is made while a rank takes leave ends with it, however long peers may be silent") {
+  test::Nodes job({1, 1}, patient());
+  for (const std::string& outcome : job.run(call_after_leaving)) CHECK(outcome == "");
 }
 
 TEST_CASE("tcp: strangers are turned away, and the job does not notice") {

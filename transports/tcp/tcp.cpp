@@ -139,13 +139,16 @@ void TcpTransport::peer_lost(std::uint32_t peer) noexcept {
 }
 
 bool TcpTransport::leave() noexcept {
-  if (!std::exchange(leaving_, true)) {
-    strangers_.leave();
-    for (auto& [peer, entry] : connections_.peers())
-      if (entry.outgoing && !entry.outgoing->channel().has_left()) entry.outgoing->leave();
+  strangers_.leave();
+  // Also those that have been made since it was asked last: for what this rank still does for its peers, or wants from
+  // them.
+  bool any = false;
+  for (auto& [peer, entry] : connections_.peers()) {
+    if (!entry.outgoing) continue;
+    any = true;
+    if (!entry.outgoing->channel().has_left()) entry.outgoing->leave();
   }
-  for (const auto& [peer, entry] : connections_.peers())
-    if (entry.outgoing) return false;
+  if (any) return false;
   // Strangers are not waited for.
   return !strangers_.may_be_needed() && connections_.bury();
 }

@@ -174,7 +174,10 @@ class Strangers {
   void drop_slow() noexcept { drop_after(kHelloLimitWhenShortNs); }
   /// Says who was turned away, without letting strangers fill the terminal.
   void report_dropped(const std::string& address, const char* why) noexcept;
-  void leave() noexcept { leaving_since_ns_ = rank_.loop().exact_now_ns(); }
+  /// Once, or again.
+  void leave() noexcept {
+    if (leaving_since_ns_ == 0) leaving_since_ns_ = rank_.loop().exact_now_ns();
+  }
   /// Peers are connected, or may be among those that have connected.
   bool may_be_needed() const noexcept;
 
@@ -261,7 +264,6 @@ class TcpTransport final : public ConnectionOwner, private Watchdog::Watched {
   bool polling_ = false;              // what is submitted meanwhile leaves when all that came has been looked at
   std::uint32_t next_stranger_ = 0;
   bool attention_ = false;
-  bool leaving_ = false;
 };
 
 }  // namespace coracle::internals::tcp

@@ -287,9 +287,11 @@ bool VerbsTransport::leave() noexcept {
   if (!leaving_) {
     leaving_ = true;
     leave_until_ns_ = now + kPatienceNs;
-    for (const auto& peer : connections_.peers())
-      if (peer && peer->state == Peer::State::ready) sender_.send(*peer, WireType::bye, {});
   }
+  // Also those with whom it has been connected since.
+  for (const auto& peer : connections_.peers())
+    if (peer && peer->state == Peer::State::ready && !std::exchange(peer->told_bye, true))
+      sender_.send(*peer, WireType::bye, {});
   const auto stays = [](const std::unique_ptr<Peer>& peer) {
     return peer && peer->state == Peer::State::ready &&
            !(peer->said_bye && peer->messages.empty() && peer->pair->idle() && !peer->pair->has_unposted());
