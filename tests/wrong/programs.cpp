@@ -178,6 +178,13 @@ Task<> wrong_collectives(Team& team) {
 #if WRONG(25)  // a value of this type can't travel to another rank
   { const auto all = co_await team.gather_all(std::array<int*, 2>{}); }
 #endif
+  static_cast<void>(pointer);
+  co_await team.broadcast(numbers, 0);
+}
+
+Task<> wrong_reductions(Team& team) {
+  const std::vector<double> fixed(3);
+  int* pointer = nullptr;
 #if WRONG(26)  // reductions and scans combine a range element by element, in place: give it a name
   { const auto most = co_await team.all_reduce(std::array<double, 3>{}, max_of); }
 #endif
@@ -218,7 +225,7 @@ Task<> wrong_collectives(Team& team) {
   }
 #endif
   static_cast<void>(pointer);
-  co_await team.broadcast(numbers, 0);
+  co_await team.barrier();
 }
 
 Task<> wrong_values(Rank& self) {
@@ -310,7 +317,7 @@ void collectives_of_temporaries([[maybe_unused]] Team& team) {
 #endif
 }
 
-Task<> app(Rank& self) {
+Task<> call_others(Rank& self) {
   Team& team = self.world();
   const Remote<int> there;
 #if WRONG(0)
@@ -356,6 +363,13 @@ Task<> app(Rank& self) {
     co_await self.call(0, [captured](Rank&) { return captured; });
   }
 #endif
+  static_cast<void>(team);
+  static_cast<void>(there);
+}
+
+Task<> app(Rank& self) {
+  Team& team = self.world();
+  const Remote<int> there;
 #if WRONG(9)  // use of deleted function
   co_await team.send(std::vector<int>(3), 0);
 #endif
@@ -383,11 +397,13 @@ Task<> app(Rank& self) {
   co_await self.fetch_or(there.as<double>(), 1.0);
 #endif
   co_await wrong_collectives(team);
+  co_await wrong_reductions(team);
   co_await wrong_values(self);
   collectives_of_temporaries(team);
   collectives_that_fit(team);
   static_cast<void>(there);
   co_await tell_others(self);
+  co_await call_others(self);
 }
 
 int main(int argc, char** argv) {

@@ -65,8 +65,8 @@ struct Peer {
   bool connected = false;   ///< We have the peer's, and the queue pair is ready.
   bool said_bye = false;
   bool told_bye = false;  ///< By this rank.
-  bool stalled = false;  ///< In the list of those that wait for room.
-  bool dirty = false;    ///< In the list of those with something to post.
+  bool stalled = false;   ///< In the list of those that wait for room.
+  bool dirty = false;     ///< In the list of those with something to post.
   bool urgent = false;
   QueuePairAddress address{};
   std::unique_ptr<QueuePair> pair;
