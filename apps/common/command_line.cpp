@@ -229,15 +229,6 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
-namespace {
-
-/// Rank 0 does not come: this ends when it is gone, or with the job.
-Task<> wait_for_first(Rank& self) {
-  static_cast<void>(co_await as_result(self.world().barrier()));
-}
-
-}  // namespace
-
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
   constexpr int kUsage = 2;
   make_strict(app);
@@ -256,12 +247,6 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
     if (speaks) fmt::print(stdout, "{}", help.str());
     return 0;
   }
-}
-
-int leave(int argc, char** argv, int status) {
-  if (status == 0 || rank_from_environment() == 0) return status;
-  run(argc, argv, wait_for_first);
-  return status;  // the same for all: who sees that rank 0 is gone may end before the launcher knows of that
 }
 
 CLI::Validator byte_size(std::uint64_t low, std::uint64_t high) {

@@ -60,10 +60,6 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error);
 /// job parses the same words; only rank 0's process prints.
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
 
-/// What main() returns in that case. After wrong usage rank 0 ends the job; the others wait for that, since the first
-/// that ends takes all with it, and rank 0 might not have spoken yet.
-int leave(int argc, char** argv, int status);
-
 /// Checks for a size such as 64K, 1.5M or 1G, from `low` to `high` bytes.
 CLI::Validator byte_size(std::uint64_t low, std::uint64_t high);
 /// Checks for one that a paged segment's pages may have.

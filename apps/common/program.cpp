@@ -17,6 +17,21 @@ namespace coracle {
 
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+/// Rank 0 does not come: this ends when it is gone, or with the job.
+Task<> wait_for_first(Rank& self) {
+  static_cast<void>(co_await as_result(self.world().barrier()));
+}
+
+}  // namespace
+
+int leave(int argc, char** argv, int status) {
+  if (status == 0 || rank_from_environment() == 0) return status;
+  run(argc, argv, wait_for_first);
+  return status;  // the same for all: who sees that rank 0 is gone may end before the launcher knows of that
+}
+
 void check_memory(double bytes, std::string_view what_needs, std::string_view smaller, std::string_view more) {
   const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (bytes <= 0.9 * there) return;
