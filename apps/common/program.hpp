@@ -19,8 +19,8 @@
 
 namespace coracle {
 
-/// What main() returns where the command line has given a status. After wrong usage rank 0 ends the job; the others wait
-/// for that, since the first that ends takes all with it, and rank 0 might not have spoken yet.
+/// What main() returns where the command line has given a status. After wrong usage rank 0 ends the job; the others
+/// wait for that, since the first that ends takes all with it, and rank 0 might not have spoken yet.
 int leave(int argc, char** argv, int status);
 
 /// Runs `program(rank, options)` at every rank, or leaves with the status that the command line has given instead.

@@ -13,8 +13,8 @@ bool is_pending(const Request* request) noexcept {
 }
 
 void add_peer(internals::SignalText& text, int peer, const Comm& comm) noexcept {
-  text.add("rank {}", peer);
-  const std::uint32_t of_job = comm.group().member(peer);
+  text.add("rank {}{}", peer, comm.is_inter() ? " of the other group" : "");
+  const std::uint32_t of_job = comm.peer_group().member(peer);
   if (of_job != static_cast<std::uint32_t>(peer)) text.add(" (rank {} of MPI_COMM_WORLD)", of_job);
 }
 

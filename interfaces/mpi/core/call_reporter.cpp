@@ -36,7 +36,8 @@ void add_unreceived_message(internals::SignalText& text, const internals::Unexpe
   const Comm* const comm = Comm::of_team(message.envelope.team);
   text.add("  not received: {} byte{}", message.bytes(), message.bytes() == 1 ? "" : "s");
   if (comm != nullptr)
-    add_message(text, true, static_cast<int>(message.envelope.source), static_cast<int>(message.envelope.tag), *comm);
+    add_message(text, true, static_cast<int>(message.envelope.source) - comm->first_peer(),
+                static_cast<int>(message.envelope.tag), *comm);
   else
     text.add(" from rank {} of MPI_COMM_WORLD, tag {}", message.rank(), message.envelope.tag);
   text.add("\n");

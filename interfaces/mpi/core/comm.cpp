@@ -17,13 +17,19 @@ Comm::Comm(std::shared_ptr<internals::Team> team, Ref<Group> group, Ref<ErrorHan
       team_(std::move(team)),
       group_(std::move(group)),
       rank_(static_cast<int>(team_->index())),
-      size_(static_cast<int>(team_->size())) {
+      size_(static_cast<int>(team_->size())),
+      peers_(size_) {
   enter();
 }
 
 Comm::Comm(int rank, Ref<Group> group, Ref<ErrorHandler> handler)
-    : error_handler(std::move(handler)), group_(std::move(group)), rank_(rank), size_(group_->size()) {
+    : error_handler(std::move(handler)), group_(std::move(group)), rank_(rank), size_(group_->size()), peers_(size_) {
   enter();
+}
+
+void Comm::set_remote(Remote remote) noexcept {
+  remote_ = std::move(remote);
+  peers_ = remote_.group->size();
 }
 
 Comm::~Comm() {
@@ -44,6 +50,7 @@ void Comm::add_label(internals::SignalText& text) const noexcept {
   if (!name.empty()) return text.add("{}", std::string_view(name));
   if (team_ == nullptr) return text.add("a communicator of {} processes in the making", size_);
   const auto [rank, count] = team_->rank().local<internals::Teams>().origin_of(team_->core().identity());
+  if (is_inter()) return text.add("inter-communicator {}.{} of {} and {} processes", rank, count, size_, peers_);
   text.add("communicator {}.{} of {} processes", rank, count, size_);
 }
 
@@ -65,19 +72,24 @@ void Comm::refuse_unmade() {
 }
 
 void Comm::refuse_rank(int rank, const char* what) const {
-  raise(ErrorClass::rank, "{} is {}: a rank of this communicator is from 0 to {}", what, rank, size_ - 1);
+  raise(ErrorClass::rank, "{} is {}: a rank of {} is from 0 to {}", what, rank,
+        is_inter() ? "the other group" : "this communicator", peers_ - 1);
 }
 
-internals::Task<> Comm::send_internal(internals::MessageSource source, int to, std::uint32_t tag) {
-  co_await team_->send_internal(source, static_cast<std::uint32_t>(to), tag);
+internals::Task<> Comm::send_internal(internals::MessageSource source, int to, std::uint64_t tag) {
+  co_await team_->send_internal(source, static_cast<std::uint32_t>(to + first_peer()), tag);
 }
 
-internals::Task<> Comm::receive_internal(internals::MessageTarget target, int from, std::uint32_t tag) {
-  co_await team_->receive_internal(target, static_cast<std::uint32_t>(from), tag);
+internals::Task<> Comm::receive_internal(internals::MessageTarget target, int from, std::uint64_t tag) {
+  co_await team_->receive_internal(target, static_cast<std::uint32_t>(from + first_peer()), tag);
 }
 
 void refuse_null_comm() {
   raise(ErrorClass::comm, "comm is MPI_COMM_NULL");
+}
+
+void refuse_inter() {
+  raise(ErrorClass::comm, "comm is an inter-communicator: this function takes an intra-communicator");
 }
 
 }  // namespace coracle::mpi

@@ -18,12 +18,6 @@ using internals::Team;
 
 constexpr int kNoColor = kUndefined;
 
-Task<std::unique_ptr<Team>> split_team(Team& team, int color, int key) {
-  // Keys are signed, and the team's are not: their order stays.
-  const auto ordered = static_cast<std::uint32_t>(key) ^ 0x80000000U;
-  return team.split(color == kNoColor ? Team::kNoTeam : static_cast<std::uint32_t>(color), ordered);
-}
-
 Comm* comm_of(std::unique_ptr<Team> team, const Comm& parent) {
   std::vector<std::uint32_t> members(team->size());
   for (std::uint32_t i = 0; i < team->size(); ++i) members[i] = team->member(i);
@@ -43,12 +37,25 @@ void take_over(Comm& copy, const Comm& comm) {
 }
 
 Comm* pending_copy(const Comm& comm) {
-  return new Comm(comm.rank(), comm.shared_group(), comm.error_handler);
+  Comm* const copy = new Comm(comm.rank(), comm.shared_group(), comm.error_handler);
+  if (comm.is_inter()) copy->set_remote({comm.shared_remote_group(), comm.first_peer(), {}});
+  return copy;
 }
 
 Task<> give_team(Ref<Comm> comm, Ref<Comm> copy) {
   std::unique_ptr<Team> team = co_await split_team(comm->team(), 0, comm->rank());
   copy->set_team(std::move(team));
+}
+
+Task<> give_teams(Ref<Comm> comm, Ref<Comm> copy) {
+  SidesTeams teams = co_await split_sides(comm, 0, comm->rank());
+  give_sides(*copy, std::move(teams));
+}
+
+/// Makes what the copy needs to be used.
+Task<> complete(Ref<Comm> comm, Ref<Comm> copy) {
+  const bool is_inter = comm->is_inter();
+  return is_inter ? give_teams(std::move(comm), std::move(copy)) : give_team(std::move(comm), std::move(copy));
 }
 
 void check_group(const Comm& comm, const Group* group) {
@@ -61,10 +68,23 @@ void check_group(const Comm& comm, const Group* group) {
 
 }  // namespace
 
+Task<std::unique_ptr<Team>> split_team(Team& team, int color, int key) {
+  // Keys are signed, and the team's are not: their order stays.
+  const auto ordered = static_cast<std::uint32_t>(key) ^ 0x80000000U;
+  return team.split(color == kNoColor ? Team::kNoTeam : static_cast<std::uint32_t>(color), ordered);
+}
+
 Comm* split_comm(Comm& comm, int color, int key) {
+  if (comm.is_inter()) return split_inter(comm, color, key);
   Task<std::unique_ptr<Team>> splitting = split_team(comm.team(), color, key);
   std::unique_ptr<Team> team = World::get().wait<CollectiveNote>(splitting, comm);
   return team ? comm_of(std::move(team), comm) : nullptr;
+}
+
+Comm* merge_sides(Comm& comm, bool high) {
+  // Where both sides say the same, they stay in their order.
+  Task<std::unique_ptr<Team>> merging = split_team(comm.team(), 0, high ? 1 : 0);
+  return comm_of(World::get().wait<CollectiveNote>(merging, comm), comm);
 }
 
 void comm_split(Comm* comm, int color, int key, Comm*& newcomm) {
@@ -86,7 +106,7 @@ void comm_dup(Comm* comm, Comm*& newcomm) {
   Comm& parent = checked(comm);
   auto copy = Ref<Comm>::adopt(pending_copy(parent));
   take_over(*copy, parent);
-  run(parent, give_team(Ref<Comm>(&parent), copy));
+  run(parent, complete(Ref<Comm>(&parent), copy));
   newcomm = copy.give();
 }
 
@@ -100,7 +120,7 @@ void comm_idup(Comm* comm, Comm*& newcomm, Request*& request) {
   Comm& parent = checked(comm);
   auto copy = Ref<Comm>::adopt(pending_copy(parent));
   take_over(*copy, parent);
-  request = start_task(parent, give_team(Ref<Comm>(&parent), copy));
+  request = start_task(parent, complete(Ref<Comm>(&parent), copy));
   newcomm = copy.give();
 }
 
@@ -111,18 +131,19 @@ void comm_create(Comm* comm, Group* group, Comm*& newcomm) {
   // Of several groups in one call, which have no member in common, each is known by its first.
   if (place == kUndefined)
     newcomm = split_comm(parent, kNoColor, 0);
+  else if (parent.is_inter())  // a group for each side
+    newcomm = split_comm(parent, 0, place);
   else
     newcomm = split_comm(parent, parent.group().place_of(group->member(0)), place);
 }
 
 void comm_create_group(Comm* comm, Group* group, int tag, Comm*& newcomm) {
-  Comm& parent = checked(comm);
+  Comm& parent = checked_intra(comm);
   check_group(parent, group);
   if (tag < 0) raise(ErrorClass::tag, "tag is {}: a tag is from 0 to {}", tag, kTagMax);
   newcomm = nullptr;
   if (group->place_of(World::get().rank().id()) == kUndefined) return;
-  Task<std::shared_ptr<Team>> making =
-      make_team_of(Ref<Comm>(&parent), Ref<Group>(group), static_cast<std::uint32_t>(tag));
+  Task<std::shared_ptr<Team>> making = make_team_of(Ref<Comm>(&parent), Ref<Group>(group), kCreateGroupTags + tag);
   std::shared_ptr<Team> team = World::get().wait<CollectiveNote>(making, parent);
   newcomm = new Comm(std::move(team), Ref<Group>::adopt(new Group(group->members())), parent.error_handler);
 }

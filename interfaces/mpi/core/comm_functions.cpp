@@ -18,6 +18,22 @@ bool is_hint(const std::string& key) {
          key == "mpi_assert_allow_overtaking";
 }
 
+/// Congruent where they have the same members in the same order.
+Comparison compare(const Group& first, const Group& second) {
+  if (first.members() == second.members()) return Comparison::congruent;
+  if (first.size() != second.size()) return Comparison::unequal;
+  std::vector<std::uint32_t> here = first.members();
+  std::vector<std::uint32_t> there = second.members();
+  std::sort(here.begin(), here.end());
+  std::sort(there.begin(), there.end());
+  return here == there ? Comparison::similar : Comparison::unequal;
+}
+
+Comm& checked_inter(Comm* comm) {
+  if (!checked(comm).is_inter()) raise(ErrorClass::comm, "comm is an intra-communicator, which has no remote group");
+  return *comm;
+}
+
 }  // namespace
 
 void comm_size(Comm* comm, int& size) {
@@ -35,18 +51,15 @@ void comm_group(Comm* comm, Group*& group) {
 }
 
 void comm_test_inter(Comm* comm, bool& flag) {
-  checked(comm);
-  flag = false;
+  flag = checked(comm).is_inter();
 }
 
-void comm_remote_size(Comm* comm, int&) {
-  checked(comm);
-  raise(ErrorClass::comm, "comm is an intra-communicator, which has no remote group");
+void comm_remote_size(Comm* comm, int& size) {
+  size = checked_inter(comm).remote_group().size();
 }
 
-void comm_remote_group(Comm* comm, Group*&) {
-  checked(comm);
-  raise(ErrorClass::comm, "comm is an intra-communicator, which has no remote group");
+void comm_remote_group(Comm* comm, Group*& group) {
+  group = Ref<Group>(checked_inter(comm).shared_remote_group()).give();
 }
 
 void comm_compare(Comm* comm1, Comm* comm2, int& result) {
@@ -55,14 +68,9 @@ void comm_compare(Comm* comm1, Comm* comm2, int& result) {
   Comparison found = Comparison::unequal;
   if (&first == &second) {
     found = Comparison::identical;
-  } else if (first.group().members() == second.group().members()) {
-    found = Comparison::congruent;
-  } else if (first.size() == second.size()) {
-    std::vector<std::uint32_t> here = first.group().members();
-    std::vector<std::uint32_t> there = second.group().members();
-    std::sort(here.begin(), here.end());
-    std::sort(there.begin(), there.end());
-    if (here == there) found = Comparison::similar;
+  } else if (first.is_inter() == second.is_inter()) {
+    found = compare(first.group(), second.group());
+    if (first.is_inter()) found = std::max(found, compare(first.remote_group(), second.remote_group()));
   }
   result = static_cast<int>(found);
 }

@@ -18,23 +18,27 @@ struct MessageArguments {
   static MessageArguments of_send(const void* buffer, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
     Comm& in = checked(comm);
     check_tag(tag);
-    if (dest != kProcNull) in.check_member(dest, "dest");
-    return {const_cast<void*>(buffer), count, datatype, dest, tag, comm};
+    if (dest == kProcNull) return {const_cast<void*>(buffer), count, datatype, dest, tag, comm};
+    in.check_member(dest, "dest");
+    return {const_cast<void*>(buffer), count, datatype, dest + in.first_peer(), tag, comm};
   }
   static MessageArguments of_receive(void* buffer, Count count, Datatype* datatype, int source, int tag, Comm* comm) {
     Comm& in = checked(comm);
     if (tag != kAnyTag) check_tag(tag);
-    if (source != kProcNull && source != kAnySource) in.check_member(source, "source");
-    return {buffer, count, datatype, source, tag, comm};
+    if (source == kProcNull || source == kAnySource) return {buffer, count, datatype, source, tag, comm};
+    in.check_member(source, "source");
+    return {buffer, count, datatype, source + in.first_peer(), tag, comm};
   }
 
   void* buffer;
   Count count;
   Datatype* datatype;
-  int peer;  ///< kProcNull: nothing is to be done.
+  int peer;  ///< Its place in the team. kProcNull: nothing is to be done.
   int tag;
   Comm* comm;
 
+  /// As the program gives it.
+  int rank() const noexcept { return peer < 0 ? peer : peer - comm->first_peer(); }
   internals::MessageSource source() const { return source_of(buffer, count, datatype); }
   internals::MessageTarget target() const { return target_of(buffer, count, datatype); }
   /// Of one that is sent, to a member: whether it has been, during the call; else nothing has happened.
@@ -69,13 +73,13 @@ struct MessageArguments {
   [[noreturn]] static void refuse_tag(int tag);
 };
 
-/// What was received, as MPI says it.
-inline Status status_of(const internals::Received& received) noexcept {
-  return {static_cast<int>(received.source), static_cast<int>(received.tag), 0, false,
+/// What was received over `comm`, as MPI says it.
+inline Status status_of(const internals::Received& received, const Comm& comm) noexcept {
+  return {static_cast<int>(received.source) - comm.first_peer(), static_cast<int>(received.tag), 0, false,
           static_cast<Count>(received.bytes)};
 }
 /// Of a receive that has ended with `error`: whose message it was, if that was too long. Nothing of it has been stored.
-Status status_of_failed(const internals::Error& error, const internals::Received& received) noexcept;
+Status status_of_failed(const internals::Error& error, const internals::Received& received, const Comm& comm) noexcept;
 /// Of a receive from MPI_PROC_NULL.
 inline Status null_status() noexcept {
   return {kProcNull, kAnyTag, 0, false, 0};

@@ -9,7 +9,7 @@ namespace {
 
 void add(internals::SignalText& text, bool is_receive, const MessageArguments& arguments) noexcept {
   text.add("{}", is_receive ? "a receive" : "a send");
-  add_message(text, is_receive, arguments.peer, arguments.tag, *arguments.comm);
+  add_message(text, is_receive, arguments.rank(), arguments.tag, *arguments.comm);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ Status ReceiveRequest::look() noexcept {
   if (!receive_) return null_status();
   if (receive_->has_failed()) [[unlikely]]
     return look_at_failed(*receive_);
-  return status_of(receive_->received());
+  return status_of(receive_->received(), *arguments_.comm);
 }
 
 [[gnu::cold]] Status ReceiveRequest::look_at_failed(const internals::Receive& receive) noexcept {
@@ -111,7 +111,7 @@ Status ReceiveRequest::look() noexcept {
   try {
     receive.await_resume();
   } catch (const internals::Error& error) {
-    status = status_of_failed(error, receive.received());
+    status = status_of_failed(error, receive.received(), *arguments_.comm);
     note_end_of(cancelling_, status);
   } catch (...) {
     note_error(status);
@@ -143,9 +143,9 @@ Status MatchedRequest::look() noexcept {
   if (outcome_) return *outcome_;
   Status status;
   try {
-    status = status_of(receiving_.await_resume());
+    status = status_of(receiving_.await_resume(), *arguments_.comm);
   } catch (const internals::Error& error) {
-    status = status_of_failed(error, of_);
+    status = status_of_failed(error, of_, *arguments_.comm);
     note_error(status);
   } catch (...) {
     note_error(status);

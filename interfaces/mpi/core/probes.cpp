@@ -33,18 +33,19 @@ struct Wanted {
 };
 
 void take_out(MatchedMessage matched, Comm& comm, Message*& message, Status* status) {
-  give_found(status, status_of(matched.info()));
+  give_found(status, status_of(matched.info(), comm));
   message = new Message(comm, std::move(matched));
 }
 
-void receive_taken(World& world, const internals::MessageTarget& target, Message*& message, Status* status) {
+void receive_taken(World& world, const Comm& comm, const internals::MessageTarget& target, Message*& message,
+                   Status* status) {
   const Received there = message->matched().info();
   internals::Task<Received> receiving = message->matched().recv(target);
   const Ref<Message> owner = Ref<Message>::adopt(std::exchange(message, nullptr));
   try {
-    give_found(status, status_of(world.wait<PlainNote>(receiving, " until its sender has given the message")));
+    give_found(status, status_of(world.wait<PlainNote>(receiving, " until its sender has given the message"), comm));
   } catch (const internals::Error& error) {
-    give_found(status, status_of_failed(error, there));
+    give_found(status, status_of_failed(error, there, comm));
     throw;
   }
 }
@@ -73,7 +74,7 @@ void iprobe(int source, int tag, Comm* comm, bool& flag, Status* status) {
     there = wanted.look();
   }
   flag = there.has_value();
-  if (there) give_found(status, status_of(*there));
+  if (there) give_found(status, status_of(*there, *comm));
 }
 
 void probe(int source, int tag, Comm* comm, Status* status) {
@@ -86,7 +87,7 @@ void probe(int source, int tag, Comm* comm, Status* status) {
         wanted.team().wait_probe(wanted.arguments.from(), wanted.arguments.wanted_tag());
     there = world.wait<ReceiveNote>(waiting, source, tag, *comm);
   }
-  give_found(status, status_of(*there));
+  give_found(status, status_of(*there, *comm));
 }
 
 void improbe(int source, int tag, Comm* comm, bool& flag, Message*& message, Status* status) {
@@ -118,7 +119,7 @@ void mrecv(void* buf, Count count, Datatype* datatype, Message*& message, Status
     return give_found(status, null_status());
   }
   const Ref<Comm> comm(&message->comm());
-  call_for(comm.get(), [&] { receive_taken(world, target_of(buf, count, datatype), message, status); });
+  call_for(comm.get(), [&] { receive_taken(world, *comm, target_of(buf, count, datatype), message, status); });
 }
 
 void imrecv(void* buf, Count count, Datatype* datatype, Message*& message, Request*& request) {

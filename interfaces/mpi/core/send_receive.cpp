@@ -18,7 +18,7 @@ void send_and_wait(const MessageArguments& arguments) {
   World& world = World::get();
   if (arguments.peer == kProcNull || arguments.send_now()) return;
   Send send = arguments.send();
-  world.wait<SendNote>(send, arguments.peer, arguments.tag, *arguments.comm);
+  world.wait<SendNote>(send, arguments.rank(), arguments.tag, *arguments.comm);
 }
 
 void give_received(Status* status, const Status& value) noexcept {
@@ -29,11 +29,11 @@ void give_received(Status* status, const Status& value) noexcept {
 }
 
 /// Of one that has ended. Of one that failed because its message is too long, the status says whose that was.
-void take_received(Receive& receive, Status* status) {
+void take_received(Receive& receive, const Comm& comm, Status* status) {
   try {
-    give_received(status, status_of(receive.await_resume()));
+    give_received(status, status_of(receive.await_resume(), comm));
   } catch (const internals::Error& error) {
-    give_received(status, status_of_failed(error, receive.received()));
+    give_received(status, status_of_failed(error, receive.received(), comm));
     throw;
   }
 }
@@ -61,8 +61,8 @@ void ssend(const void* buf, Count count, Datatype* datatype, int dest, int tag, 
   World& world = World::get();
   const MessageArguments arguments = MessageArguments::of_send(buf, count, datatype, dest, tag, comm);
   if (dest == kProcNull) return;
-  internals::Task<> sent = comm->team().send_synchronously(arguments.source(), static_cast<std::uint32_t>(dest),
-                                                           static_cast<std::uint64_t>(tag));
+  internals::Task<> sent = comm->team().send_synchronously(
+      arguments.source(), static_cast<std::uint32_t>(arguments.peer), static_cast<std::uint64_t>(tag));
   world.wait<SendNote>(sent, dest, tag, *comm);
 }
 
@@ -70,7 +70,7 @@ void bsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, 
   World& world = World::get();
   const MessageArguments arguments = MessageArguments::of_send(buf, count, datatype, dest, tag, comm);
   if (dest == kProcNull) return;
-  world.buffered_sends().send(*comm, arguments.source(), static_cast<std::uint32_t>(dest),
+  world.buffered_sends().send(*comm, arguments.source(), static_cast<std::uint32_t>(arguments.peer),
                               static_cast<std::uint64_t>(tag));
 }
 
@@ -89,7 +89,7 @@ void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm*
   Receive receive = arguments.receive();
   if (!receive.await_ready()) world.progress().begin(receive);
   world.progress().wait_for_begun<ReceiveNote>(receive, source, tag, *comm);
-  take_received(receive, status);
+  take_received(receive, *comm, status);
 }
 
 void isend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
@@ -155,7 +155,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   }
   world.progress().wait_for_begun<ReceiveNote>(receive, source, recvtag, *comm);
   if (failure) throw MpiError(*failure);
-  take_received(receive, status);
+  take_received(receive, *comm, status);
 }
 
 void sendrecv_replace(void* buf, Count count, Datatype* datatype, int dest, int sendtag, int source, int recvtag,

@@ -22,9 +22,8 @@ using internals::TeamProposal;
 /// The members' messages.
 class Members {
  public:
-  /// Tags of the library's own, apart from those of its collectives.
-  Members(Ref<Comm> comm, Ref<Group> group, std::uint32_t tag)
-      : comm_(std::move(comm)), group_(std::move(group)), tag_(tag | kTags) {}
+  Members(Ref<Comm> comm, Ref<Group> group, std::uint64_t tag)
+      : comm_(std::move(comm)), group_(std::move(group)), tag_(tag) {}
 
   /// Gives what every member proposes. Each learns from members that are 1, 2, 4, ... places behind it what these have
   /// learned so far: after the logarithm of their number steps it knows all (Bruck et al. 1997).
@@ -47,19 +46,18 @@ class Members {
   }
 
  private:
-  static constexpr std::uint32_t kTags = 0x80000000U;
   int place(std::size_t member) const noexcept {
     return comm_->group().place_of(group_->member(static_cast<int>(member)));
   }
 
   Ref<Comm> comm_;
   Ref<Group> group_;
-  std::uint32_t tag_;
+  std::uint64_t tag_;
 };
 
 }  // namespace
 
-Task<std::shared_ptr<Team>> make_team_of(Ref<Comm> comm, Ref<Group> group, std::uint32_t tag) {
+Task<std::shared_ptr<Team>> make_team_of(Ref<Comm> comm, Ref<Group> group, std::uint64_t tag) {
   NewTeam made(World::get().rank());
   Members members(comm, group, tag);
   std::vector<TeamProposal> proposals = co_await members.exchange(made.proposal());

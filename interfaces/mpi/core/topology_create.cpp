@@ -53,7 +53,7 @@ int weight_of(Numbers weights, std::size_t place) {
 }  // namespace
 
 void cart_create(Comm* comm_old, Count ndims, Numbers dims, const int* periods, bool, Comm*& comm_cart) {
-  Comm& comm = checked(comm_old);
+  Comm& comm = checked_intra(comm_old);
   if (ndims < 0) raise(ErrorClass::dims, "ndims is {}: a grid has 0 dimensions or more", ndims);
   Cartesian grid;
   Count cells = 1;
@@ -92,7 +92,7 @@ void cart_sub(Comm* comm, const int* remain_dims, Comm*& newcomm) {
 }
 
 void graph_create(Comm* comm_old, Count nnodes, Numbers index, Numbers edges, bool, Comm*& comm_graph) {
-  Comm& comm = checked(comm_old);
+  Comm& comm = checked_intra(comm_old);
   if (nnodes < 0 || nnodes > comm.size())
     raise(ErrorClass::arg, "nnodes is {}: the communicator has {} members", nnodes, comm.size());
   Graph graph;
@@ -114,7 +114,7 @@ void graph_create(Comm* comm_old, Count nnodes, Numbers index, Numbers edges, bo
 
 void dist_graph_create_adjacent(Comm* comm_old, Count indegree, Numbers sources, Numbers sourceweights, Count outdegree,
                                 Numbers destinations, Numbers destweights, Info*, bool, Comm*& comm_dist_graph) {
-  Comm& comm = checked(comm_old);
+  Comm& comm = checked_intra(comm_old);
   if (indegree < 0 || outdegree < 0)
     raise(ErrorClass::arg, "degrees are {} and {}: both are 0 or more", indegree, outdegree);
   DistributedGraph graph;
@@ -136,7 +136,7 @@ void dist_graph_create_adjacent(Comm* comm_old, Count indegree, Numbers sources,
 
 void dist_graph_create(Comm* comm_old, Count n, Numbers sources, Numbers degrees, Numbers destinations, Numbers weights,
                        Info*, bool, Comm*& comm_dist_graph) {
-  Comm& comm = checked(comm_old);
+  Comm& comm = checked_intra(comm_old);
   if (n < 0) raise(ErrorClass::arg, "n is {}: it is 0 or more", n);
   std::vector<Edge> mine;
   std::size_t place = 0;

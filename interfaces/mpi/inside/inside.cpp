@@ -57,6 +57,9 @@ Comm& comm_of(const void* handle) {
   Comm& comm = object_of(the_reader->comm, handle);
   if (!comm.has_team())
     throw Error(Errc::bad_input, "the communicator is still being made: wait for MPI_Comm_idup's request first");
+  if (comm.is_inter())
+    throw Error(Errc::bad_input,
+                "this is an inter-communicator: take one of its sides, or merge them (MPI_Intercomm_merge)");
   return comm;
 }
 

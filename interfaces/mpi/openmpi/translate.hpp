@@ -175,15 +175,15 @@ Status status_from(const MPI_Status* status, const char* name);
 /// Copies with the ending 0, `room` bytes in all; what does not fit is left out. `length` may be null.
 void store_text(const std::string& text, char* to, int room, int* length) noexcept;
 
-// Lengths of arrays that depend on a communicator; 0 for none.
+// Lengths of arrays that depend on a communicator; 0 for none. Its size: of an inter-communicator the other side's.
 
 inline int size_of(const Comm* comm) noexcept {
-  return comm != nullptr ? comm->size() : 0;
+  return comm != nullptr ? comm->peers() : 0;
 }
 int sources_of(const Comm* comm);
 int destinations_of(const Comm* comm);
 inline bool is_root(const Comm* comm, int root) noexcept {
-  return comm != nullptr && comm->rank() == root;
+  return comm != nullptr && (comm->is_inter() ? root == kRoot : comm->rank() == root);
 }
 
 }  // namespace coracle::mpi::openmpi

@@ -1,6 +1,7 @@
 // MPI_Allgather, MPI_Allgatherv and their forms.
 #include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
+#include "interfaces/mpi/core/collectives/across_exchanges.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
@@ -118,7 +119,8 @@ class GatherAllV : public Call {
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(allgather) allgather = collectives::FormsOf<collectives::GatherAll>();
-constinit decltype(allgatherv) allgatherv = collectives::FormsOf<collectives::GatherAllV>();
+constinit decltype(allgather) allgather = collectives::FormsOf<collectives::GatherAll, collectives::GatherAllAcross>();
+constinit decltype(allgatherv) allgatherv =
+    collectives::FormsOf<collectives::GatherAllV, collectives::GatherAllAcross>();
 
 }  // namespace coracle::mpi

@@ -1,6 +1,7 @@
 // MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw and their forms.
 #include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
+#include "interfaces/mpi/core/collectives/across_exchanges.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
@@ -173,8 +174,10 @@ class AllToAllBlocks : public Call {
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(alltoall) alltoall = collectives::FormsOf<collectives::AllToAll>();
-constinit decltype(alltoallv) alltoallv = collectives::FormsOf<collectives::AllToAllBlocks>();
-constinit decltype(alltoallw) alltoallw = collectives::FormsOf<collectives::AllToAllBlocks>();
+constinit decltype(alltoall) alltoall = collectives::FormsOf<collectives::AllToAll, collectives::AllToAllAcross>();
+constinit decltype(alltoallv) alltoallv =
+    collectives::FormsOf<collectives::AllToAllBlocks, collectives::AllToAllAcross>();
+constinit decltype(alltoallw) alltoallw =
+    collectives::FormsOf<collectives::AllToAllBlocks, collectives::AllToAllAcross>();
 
 }  // namespace coracle::mpi

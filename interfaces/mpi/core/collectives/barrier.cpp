@@ -1,5 +1,6 @@
 // MPI_Barrier and its forms.
 #include "collectives/blocking.hpp"
+#include "interfaces/mpi/core/collectives/across.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 
@@ -17,6 +18,6 @@ class Barrier : public Call {
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(barrier) barrier = collectives::FormsOf<collectives::Barrier>();
+constinit decltype(barrier) barrier = collectives::FormsOf<collectives::Barrier, collectives::BarrierAcross>();
 
 }  // namespace coracle::mpi

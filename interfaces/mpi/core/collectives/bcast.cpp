@@ -1,6 +1,7 @@
 // MPI_Bcast and its forms.
 #include "collectives/blocking.hpp"
 #include "collectives/collectives.hpp"
+#include "interfaces/mpi/core/collectives/across_exchanges.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
 #include "interfaces/mpi/core/collectives/values.hpp"
@@ -44,6 +45,6 @@ class Broadcast : public Call {
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(bcast) bcast = collectives::FormsOf<collectives::Broadcast>();
+constinit decltype(bcast) bcast = collectives::FormsOf<collectives::Broadcast, collectives::BroadcastAcross>();
 
 }  // namespace coracle::mpi

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 #include "collectives/blocking.hpp"
@@ -27,7 +28,8 @@ inline constexpr std::source_location kNowhere{};
 /// What all have in common: a communicator, which lives until the collective has ended.
 class Call {
  public:
-  explicit Call(Comm* comm) : comm_(&checked(comm)) {}
+  /// Throws MpiError (comm), also for an inter-communicator.
+  explicit Call(Comm* comm) : comm_(&checked_intra(comm)) {}
   Comm& comm() const noexcept { return *comm_; }
   Team& team() const { return comm_->team(); }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(comm_->size()); }
@@ -37,6 +39,10 @@ class Call {
     const auto run_on = [](const void* comm, Task<> task) { run(*static_cast<const Comm*>(comm), std::move(task)); };
     return {run_on, comm_.get()};
   }
+
+ protected:
+  struct Across {};
+  Call(Comm* comm, Across /*any*/) : comm_(&checked(comm)) {}
 
  private:
   Ref<Comm> comm_;
@@ -56,8 +62,9 @@ Task<> run_kept(std::shared_ptr<const Plain> /*call*/, Task<> task) {
 }
 
 /// Makes CollectiveForms of a class, whose constructor takes the parameters. Those that have a class Plain, of the same
-/// parameters, go by that where it can: bool run(RunTask) const.
-template <class Collective>
+/// parameters, go by that where it can: bool run(RunTask) const. Across: the same over an inter-communicator; void:
+/// there is none.
+template <class Collective, class Across = void>
 struct FormsOf {
   template <class... Parameters>
   constexpr operator CollectiveForms<Parameters...>() const noexcept {
@@ -65,10 +72,24 @@ struct FormsOf {
   }
 
  private:
+  template <class Other, class OtherAcross>
+  friend struct FormsOf;
+
+  static constexpr bool has_across() noexcept { return !std::is_void_v<Across>; }
+  /// The communicator is the last of them.
+  static bool is_across(const Comm* comm) noexcept { return comm != nullptr && comm->is_inter(); }
+  template <class First, class Second, class... Others>
+  static bool is_across(const First&, const Second& second, const Others&... others) noexcept {
+    return is_across(second, others...);
+  }
   /// No coroutine stands between the call and the runtime's, where the collective itself needs none. Those that have a
   /// finish() do what they can without any.
   template <class... Parameters>
   static void block(Parameters... parameters) {
+    if constexpr (has_across()) {
+      if (is_across(parameters...)) [[unlikely]]
+        return FormsOf<Across>::block(parameters...);
+    }
     if constexpr (requires { typename Collective::Plain; }) {
       const typename Collective::Plain plain(parameters...);
       if (plain.run(plain.runner())) return World::get().progress().note_quick_call();
@@ -83,6 +104,9 @@ struct FormsOf {
   }
   template <class... Parameters>
   static void begin(Parameters... parameters, Request*& request) {
+    if constexpr (has_across()) {
+      if (is_across(parameters...)) return FormsOf<Across>::template begin<Parameters...>(parameters..., request);
+    }
     if constexpr (requires { typename Collective::Plain; }) {
       auto plain = std::make_shared<const typename Collective::Plain>(parameters...);
       Comm& comm = plain->comm();
@@ -98,7 +122,11 @@ struct FormsOf {
   }
   /// The arguments are checked once.
   template <class... Parameters>
-  static void prepare(Parameters... parameters, Info* /*info*/, Request*& request) {
+  static void prepare(Parameters... parameters, Info* info, Request*& request) {
+    if constexpr (has_across()) {
+      if (is_across(parameters...))
+        return FormsOf<Across>::template prepare<Parameters...>(parameters..., info, request);
+    }
     auto call = std::make_shared<const Collective>(parameters...);
     Comm& comm = call->comm();
     request = make_persistent(comm, [call = std::move(call)] { return run_kept(call); });

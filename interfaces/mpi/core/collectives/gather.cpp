@@ -1,5 +1,6 @@
 // MPI_Gather, MPI_Gatherv and their forms.
 #include "collectives/exchanges.hpp"
+#include "interfaces/mpi/core/collectives/across_exchanges.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
@@ -152,7 +153,7 @@ class GatherV : public Call {
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(gather) gather = collectives::FormsOf<collectives::Gather>();
-constinit decltype(gatherv) gatherv = collectives::FormsOf<collectives::GatherV>();
+constinit decltype(gather) gather = collectives::FormsOf<collectives::Gather, collectives::GatherAcross>();
+constinit decltype(gatherv) gatherv = collectives::FormsOf<collectives::GatherV, collectives::GatherAcross>();
 
 }  // namespace coracle::mpi

@@ -2,6 +2,7 @@
 #include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/reductions.hpp"
+#include "interfaces/mpi/core/collectives/across_reductions.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/reducing.hpp"
 #include "interfaces/mpi/core_functions.hpp"
@@ -111,7 +112,8 @@ class AllReduce : public Reducing {
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(reduce) reduce = collectives::FormsOf<collectives::Reduce>();
-constinit decltype(allreduce) allreduce = collectives::FormsOf<collectives::AllReduce>();
+constinit decltype(reduce) reduce = collectives::FormsOf<collectives::Reduce, collectives::ReduceAcross>();
+constinit decltype(allreduce) allreduce =
+    collectives::FormsOf<collectives::AllReduce, collectives::ReduceToPartsAcross>();
 
 }  // namespace coracle::mpi

@@ -5,6 +5,7 @@
 #include "collectives/blocking.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/reductions.hpp"
+#include "interfaces/mpi/core/collectives/across_reductions.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/reducing.hpp"
 #include "interfaces/mpi/core/error.hpp"
@@ -107,7 +108,9 @@ Task<> ReduceScatter::gather_and_combine(std::span<const std::byte> values, std:
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(reduce_scatter) reduce_scatter = collectives::FormsOf<collectives::ReduceScatter>();
-constinit decltype(reduce_scatter_block) reduce_scatter_block = collectives::FormsOf<collectives::ReduceScatter>();
+constinit decltype(reduce_scatter) reduce_scatter =
+    collectives::FormsOf<collectives::ReduceScatter, collectives::ReduceScatterAcross>();
+constinit decltype(reduce_scatter_block) reduce_scatter_block =
+    collectives::FormsOf<collectives::ReduceScatter, collectives::ReduceScatterAcross>();
 
 }  // namespace coracle::mpi

@@ -18,6 +18,9 @@ Datatype& checked_for_reduction(Datatype* datatype) {
 Reducing::Reducing(Datatype* datatype, Op* op, Comm* comm)
     : Call(comm), datatype_(&checked_for_reduction(datatype)), prepared_(checked(op), *datatype) {}
 
+Reducing::Reducing(Datatype* datatype, Op* op, Comm* comm, Across any)
+    : Call(comm, any), datatype_(&checked_for_reduction(datatype)), prepared_(checked(op), *datatype) {}
+
 void Reducing::check_values(const void* buffer, Count count, const char* what) const {
   if (count < 0) [[unlikely]]
     raise(ErrorClass::count, "count is {}: a count is 0 or more", count);

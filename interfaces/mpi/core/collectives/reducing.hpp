@@ -35,6 +35,7 @@ class Reducing : public Call {
   Count extent() const noexcept { return datatype_->extent(); }
 
  protected:
+  Reducing(Datatype* datatype, Op* op, Comm* comm, Across any);
   Count element_bytes() const noexcept { return prepared_.element_bytes(); }
   /// Throws MpiError (count, buffer).
   void check_values(const void* buffer, Count count, const char* what) const;

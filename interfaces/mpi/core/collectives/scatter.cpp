@@ -1,5 +1,6 @@
 // MPI_Scatter, MPI_Scatterv and their forms.
 #include "collectives/exchanges.hpp"
+#include "interfaces/mpi/core/collectives/across_exchanges.hpp"
 #include "interfaces/mpi/core/collectives/arguments.hpp"
 #include "interfaces/mpi/core/collectives/block_list.hpp"
 #include "interfaces/mpi/core/collectives/call.hpp"
@@ -167,7 +168,7 @@ class ScatterV : public Call {
 }  // namespace
 }  // namespace collectives
 
-constinit decltype(scatter) scatter = collectives::FormsOf<collectives::Scatter>();
-constinit decltype(scatterv) scatterv = collectives::FormsOf<collectives::ScatterV>();
+constinit decltype(scatter) scatter = collectives::FormsOf<collectives::Scatter, collectives::ScatterAcross>();
+constinit decltype(scatterv) scatterv = collectives::FormsOf<collectives::ScatterV, collectives::ScatterAcross>();
 
 }  // namespace coracle::mpi

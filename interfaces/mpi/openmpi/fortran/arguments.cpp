@@ -57,8 +57,12 @@ void store_blank_padded(const char* text, char* to, int length) noexcept {
 }
 
 int size_of_comm(MPI_Fint comm) noexcept {
+  const MPI_Comm of = PMPI_Comm_f2c(comm);
+  int is_inter = 0;
   int size = 0;
-  return PMPI_Comm_size(PMPI_Comm_f2c(comm), &size) == kSuccess ? size : 0;
+  if (PMPI_Comm_test_inter(of, &is_inter) != kSuccess) return 0;
+  const int error = is_inter != 0 ? PMPI_Comm_remote_size(of, &size) : PMPI_Comm_size(of, &size);
+  return error == kSuccess ? size : 0;
 }
 
 int sources_of_comm(MPI_Fint comm) noexcept {
