@@ -143,7 +143,8 @@ void comm_create_group(Comm* comm, Group* group, int tag, Comm*& newcomm) {
   if (tag < 0) raise(ErrorClass::tag, "tag is {}: a tag is from 0 to {}", tag, kTagMax);
   newcomm = nullptr;
   if (group->place_of(World::get().rank().id()) == kUndefined) return;
-  Task<std::shared_ptr<Team>> making = make_team_of(Ref<Comm>(&parent), Ref<Group>(group), kCreateGroupTags + tag);
+  Task<std::shared_ptr<Team>> making =
+      make_team_of(Ref<Comm>(&parent), Ref<Group>(group), kCreateGroupTags + static_cast<std::uint64_t>(tag));
   std::shared_ptr<Team> team = World::get().wait<CollectiveNote>(making, parent);
   newcomm = new Comm(std::move(team), Ref<Group>::adopt(new Group(group->members())), parent.error_handler);
 }

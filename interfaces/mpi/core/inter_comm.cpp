@@ -71,15 +71,17 @@ Task<SidesTeams> make_sides(Ref<Comm> local, Members others, int tag) {
   all.insert(all.end(), behind.begin(), behind.end());
   SidesTeams teams;
   teams.local = co_await split_team(local->team(), 0, local->rank());
-  teams.both = co_await make_team_of(Ref<Comm>(&World::get().comm_world()),
-                                     Ref<Group>::adopt(new Group(std::move(all))), kSidesTags + tag);
+  teams.both =
+      co_await make_team_of(Ref<Comm>(&World::get().comm_world()), Ref<Group>::adopt(new Group(std::move(all))),
+                            kSidesTags + static_cast<std::uint64_t>(tag));
   co_return teams;
 }
 
 Task<Members> members_of_other_side(Ref<Comm> local, int leader, Ref<Comm> bridge, int remote_leader, int tag) {
   Members others;
   if (local->rank() == leader)
-    others = co_await meet(std::move(bridge), remote_leader, kLeadersTags + tag, local->shared_group());
+    others = co_await meet(std::move(bridge), remote_leader, kLeadersTags + static_cast<std::uint64_t>(tag),
+                           local->shared_group());
   co_return co_await learn(local, leader, std::move(others));
 }
 
