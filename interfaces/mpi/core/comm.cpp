@@ -77,11 +77,11 @@ void Comm::refuse_rank(int rank, const char* what) const {
 }
 
 internals::Task<> Comm::send_internal(internals::MessageSource source, int to, std::uint64_t tag) {
-  co_await team_->send_internal(source, static_cast<std::uint32_t>(to + first_peer()), tag);
+  co_await team().send_internal(source, static_cast<std::uint32_t>(to + first_peer()), tag);
 }
 
 internals::Task<> Comm::receive_internal(internals::MessageTarget target, int from, std::uint64_t tag) {
-  co_await team_->receive_internal(target, static_cast<std::uint32_t>(from + first_peer()), tag);
+  co_await team().receive_internal(target, static_cast<std::uint32_t>(from + first_peer()), tag);
 }
 
 void refuse_null_comm() {

@@ -48,8 +48,7 @@ Task<> give_team(Ref<Comm> comm, Ref<Comm> copy) {
 }
 
 Task<> give_teams(Ref<Comm> comm, Ref<Comm> copy) {
-  SidesTeams teams = co_await split_sides(comm, 0, comm->rank());
-  give_sides(*copy, std::move(teams));
+  give_sides(*copy, co_await duplicate_sides(comm));
 }
 
 /// Makes what the copy needs to be used.

@@ -31,7 +31,10 @@ struct SidesTeams {
   std::shared_ptr<internals::Team> local;  ///< This side's, in the same order.
 };
 
-/// Collective over an inter-communicator.
+/// Collective over an inter-communicator, whose sides stay as they are. Its collectives begin when this does, in the
+/// order in which all call it.
+internals::Task<SidesTeams> duplicate_sides(Ref<Comm> comm);
+/// Collective over an inter-communicator; nothing else of it may begin meanwhile.
 internals::Task<SidesTeams> split_sides(Ref<Comm> comm, int color, int key);
 /// What they tell of `comm`, which is made an inter-communicator.
 void give_sides(Comm& comm, SidesTeams teams);

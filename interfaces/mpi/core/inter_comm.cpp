@@ -90,12 +90,17 @@ void check_disjoint(const Group& own, const Members& others) {
   for (const std::uint32_t member : own.members())
     if (there.contains(member))
       raise(ErrorClass::comm,
-            "the groups have a member in common, rank {} of MPI_COMM_WORLD: both sides of an "
-            "inter-communicator must be others",
-            member);
+            "the groups have a member in common, rank {} of MPI_COMM_WORLD: no process may be on both sides", member);
 }
 
 }  // namespace
+
+Task<SidesTeams> duplicate_sides(Ref<Comm> comm) {
+  const Comm& local = comm->local();
+  auto [own, both] = co_await internals::when_all(split_team(local.team(), 0, local.rank()),
+                                                  split_team(comm->team(), 0, static_cast<int>(comm->team().index())));
+  co_return {std::move(both), std::move(own)};
+}
 
 Task<SidesTeams> split_sides(Ref<Comm> comm, int color, int key) {
   Comm& local = comm->local();

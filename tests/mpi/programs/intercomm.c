@@ -171,6 +171,21 @@ static void duplicates(void) {
   MPI_Comm_free_keyval(&keyval);
 }
 
+/* Begun one after the other, with a barrier between; whoever ends first. */
+static void duplicates_at_once(void) {
+  MPI_Comm copies[kMany];
+  MPI_Request requests[2 * kMany];
+  for (int i = 0; i < kMany; ++i) {
+    MPI_Comm_idup(inter, &copies[i], &requests[2 * i]);
+    MPI_Ibarrier(inter, &requests[2 * i + 1]);
+  }
+  MPI_Waitall(2 * kMany, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < kMany; ++i) {
+    messages_of_all(copies[i], i);
+    MPI_Comm_free(&copies[i]);
+  }
+}
+
 static void merged(void) {
   for (int high = 0; high < 2; ++high) { /* the side that comes last */
     MPI_Comm both;
@@ -421,6 +436,7 @@ int main(int argc, char** argv) {
     messages_of_all(inter, 100 + round);
     modes(inter);
     duplicates();
+    duplicates_at_once();
     merged();
     divided();
     reductions();

@@ -42,7 +42,8 @@ class Call {
 
  protected:
   struct Across {};
-  Call(Comm* comm, Across /*any*/) : comm_(&checked(comm)) {}
+  /// Of any communicator that is whole.
+  Call(Comm* comm, Across /*any*/) : comm_(&checked(comm)) { static_cast<void>(team()); }
 
  private:
   Ref<Comm> comm_;
