@@ -99,7 +99,7 @@ Task<SidesTeams> duplicate_sides(Ref<Comm> comm) {
   const Comm& local = comm->local();
   auto [own, both] = co_await internals::when_all(split_team(local.team(), 0, local.rank()),
                                                   split_team(comm->team(), 0, static_cast<int>(comm->team().index())));
-  co_return {std::move(both), std::move(own)};
+  co_return SidesTeams{std::move(both), std::move(own)};
 }
 
 Task<SidesTeams> split_sides(Ref<Comm> comm, int color, int key) {
