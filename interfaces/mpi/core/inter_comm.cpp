@@ -22,11 +22,6 @@ using internals::Team;
 
 using Members = std::vector<std::uint32_t>;  // ranks in MPI_COMM_WORLD
 
-/// What the leaders have to tell each other first.
-struct Introduction {
-  std::uint64_t size;
-};
-
 template <class T>
 Task<> exchange_with(Comm& bridge, int peer, std::uint64_t tag, std::span<const T> told, std::span<T> learned) {
   co_await internals::when_all(bridge.send_internal(MessageSource(std::as_bytes(told)), peer, tag),
@@ -35,10 +30,10 @@ Task<> exchange_with(Comm& bridge, int peer, std::uint64_t tag, std::span<const 
 
 /// Of a leader: the members of the other side.
 Task<Members> meet(Ref<Comm> bridge, int peer, std::uint64_t tag, Ref<Group> group) {
-  const Introduction mine{group->members().size()};
-  Introduction theirs{};
-  co_await exchange_with(*bridge, peer, tag, std::span(&mine, 1), std::span(&theirs, 1));
-  Members others(theirs.size);
+  const std::uint64_t own_size = group->members().size();
+  std::uint64_t size = 0;
+  co_await exchange_with(*bridge, peer, tag, std::span(&own_size, 1), std::span(&size, 1));
+  Members others(size);
   co_await exchange_with(*bridge, peer, tag, std::span<const std::uint32_t>(group->members()), std::span(others));
   co_return others;
 }

@@ -6,6 +6,8 @@ namespace {
 
 constexpr BlockNames kFromOthers{"recvcounts", "displs"};
 constexpr BlockNames kToOthers{"sendcounts", "displs"};
+constexpr BlockNames kExchangedSent{"sendcounts", "sdispls"};
+constexpr BlockNames kExchangedReceived{"recvcounts", "rdispls"};
 
 /// Of `place`, in a row of blocks of `count` values each.
 MessageSource block_of(const void* buffer, std::uint32_t place, Count count, const Datatype& datatype) {
@@ -136,8 +138,8 @@ AllToAllAcross::AllToAllAcross(const void* sendbuf, Numbers sendcounts, Numbers 
     : AcrossCall(comm) {
   refuse_in_place(sendbuf, "sendbuf");
   refuse_in_place(recvbuf, "recvbuf");
-  sources_ = SentBlocks(sendbuf, remote(), sendcounts, sdispls, sendtype, kToOthers);
-  targets_ = ReceivedBlocks(recvbuf, remote(), recvcounts, rdispls, recvtype, kFromOthers);
+  sources_ = SentBlocks(sendbuf, remote(), sendcounts, sdispls, sendtype, kExchangedSent);
+  targets_ = ReceivedBlocks(recvbuf, remote(), recvcounts, rdispls, recvtype, kExchangedReceived);
   exchange_blocks();
 }
 
@@ -147,8 +149,8 @@ AllToAllAcross::AllToAllAcross(const void* sendbuf, Numbers sendcounts, Numbers 
     : AcrossCall(comm) {
   refuse_in_place(sendbuf, "sendbuf");
   refuse_in_place(recvbuf, "recvbuf");
-  sources_ = SentBlocks(sendbuf, remote(), sendcounts, sdispls, sendtypes, kToOthers);
-  targets_ = ReceivedBlocks(recvbuf, remote(), recvcounts, rdispls, recvtypes, kFromOthers);
+  sources_ = SentBlocks(sendbuf, remote(), sendcounts, sdispls, sendtypes, kExchangedSent);
+  targets_ = ReceivedBlocks(recvbuf, remote(), recvcounts, rdispls, recvtypes, kExchangedReceived);
   exchange_blocks();
 }
 
