@@ -135,7 +135,8 @@ void intercomm_create(Comm* local_comm, int local_leader, Comm* bridge_comm, int
   if (tag < 0) raise(ErrorClass::tag, "tag is {}: a tag is from 0 to {}", tag, kTagMax);
   Ref<Comm> bridge;
   if (local.rank() == local_leader) {
-    bridge = Ref<Comm>(&checked(bridge_comm));
+    if (bridge_comm == nullptr) raise(ErrorClass::comm, "peer_comm is MPI_COMM_NULL, at the leader");
+    bridge = Ref<Comm>(bridge_comm);
     bridge->check_member(remote_leader, "remote_leader");
   }
   Task<Members> learning = members_of_other_side(Ref<Comm>(&local), local_leader, bridge, remote_leader, tag);

@@ -420,6 +420,8 @@ static void wrong(void) {
   class_is(MPI_Scan(&value, &result, 1, MPI_INT, MPI_SUM, inter), MPI_ERR_COMM, "a scan");
   class_is(MPI_Cart_create(inter, 1, dims, periods, 0, &made), MPI_ERR_COMM, "a grid");
   class_is(MPI_Bcast(&value, 1, MPI_INT, remote_size, inter), MPI_ERR_ROOT, "a root that is not there");
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  class_is(MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_NULL, 0, 0, &made), MPI_ERR_COMM, "no bridge");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(local, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(inter, MPI_ERRORS_ARE_FATAL);
