@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 /* Raised when something below changes its meaning or its place. Kinds of events that are new do not raise it: tools
-   pass over those that they do not know. */
-#define CORACLE_TOOL_VERSION 1
+   pass over those that they do not know. 2: spans of functions of MPI have places. */
+#define CORACLE_TOOL_VERSION 2
 
 /* Events of which one follows the other begin with an even number: the end is the begin plus 1. What is in brackets is
    set beside `ticks` and `kind`; everything else is 0 (`peer`: CORACLE_NOBODY). */
@@ -108,13 +108,17 @@ enum coracle_wait_kind {
 
 #define CORACLE_NOBODY UINT32_MAX
 
-/* A place in a source, as compilers lay it down for std::source_location. */
+/* A place in a source, as compilers lay it down for std::source_location. Where a function of MPI was called is known
+   in machine code only: `column` is CORACLE_IN_MODULE then, `file` the program or library, and `line` an address in it,
+   as addr2line wants it. */
 struct coracle_place {
   const char* file;
-  const char* function;
+  const char* function; /* or "": not known */
   uint32_t line;
   uint32_t column;
 };
+
+#define CORACLE_IN_MODULE UINT32_MAX
 
 /* 64 bytes. It is gone when the function that was told of it returns; `name` and `place` point to constants of the
    program, which stay until the rank ends. */

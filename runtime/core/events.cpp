@@ -12,11 +12,11 @@ void Events::tell(coracle_event_kind kind, std::uint64_t id) noexcept {
   tell(event);
 }
 
-void Events::begin_span(const char* name, std::uint64_t id, const std::source_location& where) noexcept {
+void Events::begin_span(const char* name, std::uint64_t id, const coracle_place* place) noexcept {
   coracle_event event = this->event(CORACLE_SPAN_BEGIN);
   event.id = id;
   event.name = name;
-  event.place = place_of(where);
+  event.place = place;
   tell(event);
 }
 

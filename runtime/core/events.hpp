@@ -38,7 +38,8 @@ class Events {
   }
   /// One without more to tell, of no task.
   void tell(coracle_event_kind kind, std::uint64_t id = 0) noexcept;
-  void begin_span(const char* name, std::uint64_t id, const std::source_location& where) noexcept;
+  /// `place`: or null.
+  void begin_span(const char* name, std::uint64_t id, const coracle_place* place) noexcept;
   void end_span(std::uint64_t id) noexcept;
 
   /// The task that runs now: its outermost coroutine's promise; 0: none does.

@@ -70,10 +70,9 @@ std::string arguments_text(const TraceSpan& span, const RankEvents& rank) {
   };
   for (const TraceArgument& argument : arguments_of(span))
     std::visit([&](auto value) { add(argument.name, value); }, argument.value);
-  if (span.begin.line() != 0) {
-    const std::string& file = rank.text(span.begin.file());
-    add("at", quoted(fmt::format("{}:{}", file.substr(file.rfind('/') + 1), span.begin.line())));
-  }
+  const std::string& file = rank.text(span.begin.file());
+  const std::string name = file.substr(file.rfind('/') + 1);
+  if (!name.empty()) add("at", quoted(span.begin.line() == 0 ? name : fmt::format("{}:{}", name, span.begin.line())));
   return text;
 }
 

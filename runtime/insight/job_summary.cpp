@@ -31,10 +31,10 @@ void add_times(JobSummary& job, const RankSummary& rank) {
 }
 
 std::vector<JobLine> lines_of(const JobSummaries& all) {
-  std::map<std::tuple<std::string, std::uint32_t, WaitGroup, std::string>, JobLine> lines;
+  std::map<std::tuple<std::string, std::uint32_t, std::string, WaitGroup, std::string>, JobLine> lines;
   for (const RankSummary& rank : all.ranks) {
     for (const WaitLine& line : rank.lines) {
-      JobLine& sum = lines[{line.file.data(), line.line, line.group, line.name.data()}];
+      JobLine& sum = lines[{line.file.data(), line.line, line.call.data(), line.group, line.name.data()}];
       const Waited before = sum.line.waited;
       sum.line = line;
       sum.line.waited = before;

@@ -36,7 +36,7 @@ std::vector<T> read_all(WireReader& from, std::size_t most) {
 /// Texts end, numbers lead somewhere.
 void check(RankSummary& rank, std::uint32_t size) {
   for (WaitLine& line : rank.lines) {
-    line.file.back() = line.name.back() = '\0';
+    line.file.back() = line.call.back() = line.name.back() = '\0';
     if (line.group > WaitGroup::last) malformed("a wait of no kind");
   }
   for (CollectiveCalls& call : rank.calls) call.name.back() = '\0';
@@ -58,6 +58,8 @@ RankSummary read_summary(const SummaryMemory& memory, std::uint32_t rank, std::u
   const auto used = [](const auto& table, std::uint64_t count) {
     return std::vector(table.begin(), table.begin() + static_cast<std::ptrdiff_t>(std::min(count, table.size())));
   };
+  for (const auto& module : used(memory->modules, read.facts.modules))
+    read.modules.emplace_back(module.data(), ::strnlen(module.data(), module.size()));
   read.lines = used(memory->lines, read.facts.lines);
   read.calls = used(memory->calls, read.facts.calls);
   read.entries = used(memory->entries, read.facts.entries);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/core/ticks.hpp"
@@ -16,6 +17,7 @@ struct RankSummary {
   std::uint32_t rank = 0;
   std::uint32_t node = 0;
   SummaryFacts facts;
+  std::vector<std::string> modules;  ///< Of lines whose places are not known yet: only near the rank.
   std::vector<WaitLine> lines;
   std::vector<PeerTraffic> peers;
   std::vector<CollectiveCalls> calls;

@@ -41,8 +41,11 @@ Json pages(const Facts& of) {
 }
 
 Json json(const WaitLine& line) {
-  Json one = {
-      {"file", line.file.data()}, {"line", line.line}, {"what", line.name.data()}, {"kind", name_of(line.group)}};
+  Json one = {{"file", line.file.data()},
+              {"line", line.line},
+              {"call", line.call.data()},
+              {"what", line.name.data()},
+              {"kind", name_of(line.group)}};
   one.update(json(line.waited));
   return one;
 }
@@ -131,7 +134,7 @@ std::string json_of(const JobSummary& job, const JobSummaries& all) {
   Json ranks = Json::array();
   for (const RankSummary& rank : all.ranks)
     if (rank.was_there()) ranks.push_back(json(rank));
-  const Json whole = {{"version", 1},
+  const Json whole = {{"version", 2},
                       {"size", job.size},
                       {"nodes", job.nodes},
                       {"ranks_told", job.ranks},

@@ -52,9 +52,12 @@ struct Waited {
 
 /// A line of the program at which it has waited, for one thing. Texts end with 0, and are cut.
 struct WaitLine {
-  std::array<char, 64> file{};  ///< Without its folder; "": not known. Line 0: a function of MPI or a span instead.
+  std::array<char, 64> file{};  ///< Without its folder; "": not known. Line 0: words for a place without one.
+  std::array<char, 32> call{};  ///< A function of MPI, or a span, in which it was; "": in none that matters.
   std::array<char, 28> name{};  ///< What is awaited: "receive", "barrier" ...
   std::uint32_t line = 0;
+  std::uint32_t module = 0;   ///< Where `line` is not known yet, of `modules`, from 1;
+  std::uint32_t address = 0;  ///< and where in it.
   WaitGroup group = WaitGroup::unknown;
   Waited waited;
 };
@@ -95,7 +98,8 @@ struct SummaryFacts {
   std::array<std::uint64_t, 4> page_bytes{};  ///< The same.
   std::uint64_t page_uses = 0;                ///< Of segments that it has closed,
   std::uint64_t page_hits = 0;                ///< and of them those whose page was there.
-  std::uint64_t lines = 0;                    ///< In use, of each table.
+  std::uint64_t modules = 0;                  ///< In use, of each table.
+  std::uint64_t lines = 0;
   std::uint64_t peers = 0;
   std::uint64_t calls = 0;
   std::uint64_t entries = 0;
@@ -107,6 +111,7 @@ struct SummaryFacts {
 
 class SummaryMemory {
  public:
+  static constexpr std::size_t kModulesMax = 32;
   static constexpr std::size_t kLinesMax = 512;
   static constexpr std::size_t kPeersMax = 1024;
   static constexpr std::size_t kCallsMax = 64;
@@ -114,6 +119,7 @@ class SummaryMemory {
 
   struct Layout {
     SummaryFacts facts;
+    std::array<std::array<char, 512>, kModulesMax> modules;  ///< Paths of programs and libraries.
     std::array<WaitLine, kLinesMax> lines;
     std::array<PeerTraffic, kPeersMax> peers;  ///< By hash.
     std::array<CollectiveCalls, kCallsMax> calls;

@@ -88,10 +88,16 @@ class Screen {
       const WaitLine& at = each.line;
       if (at.waited.time == 0) break;
       const bool is_end = std::string_view(at.name.data()) == "finalize";
-      std::string place = at.file[0] != '\0' ? at.file.data() : is_end ? "(end of the job)" : "(no line is known)";
-      if (at.line != 0) place += fmt::format(":{}", at.line);
+      std::string place = is_end ? "(end of the job)" : "(no line is known)";
+      std::string what = at.name.data();
+      if (at.file[0] != '\0') {
+        place = at.line == 0 ? at.file.data() : fmt::format("{}:{}", at.file.data(), at.line);
+        if (at.call[0] != '\0') what = fmt::format("{}, {}", at.call.data(), what);
+      } else if (at.call[0] != '\0') {
+        place = at.call.data();
+      }
       line("  {:34}{:>6.1f} %{:>12}{:>12}  {} (rank {}: {})", place, share(at.waited.time), time_text(at.waited.time),
-           at.waited.waits, at.name.data(), each.worst_rank, time_text(each.worst_ns));
+           at.waited.waits, what, each.worst_rank, time_text(each.worst_ns));
     }
     if (job_.other_lines.waits > 0)
       line("  others, beyond {} lines of a rank: {} in {} waits", SummaryMemory::kLinesMax,

@@ -182,6 +182,7 @@ void SummaryWriter::begin_span(const coracle_event& event) {
   if (spans_.size() == spans_.capacity()) return;
   OpenSpan& span = spans_.emplace_back();
   span.id = event.id;
+  span.place = event.place;
   set_text(span.name, event.name);
 }
 
@@ -258,10 +259,13 @@ bool SummaryWriter::awaits_page(std::uint64_t task) const noexcept {
 /// Places and names are constants of the program, so that their addresses tell most of them apart; a span's name is
 /// not.
 std::uint32_t SummaryWriter::line_of(const coracle_place* place, const char* name, WaitGroup group) noexcept {
-  const auto hash = reinterpret_cast<std::uintptr_t>(place) / 8 + reinterpret_cast<std::uintptr_t>(name);
+  const OpenSpan* const span = place == nullptr && !spans_.empty() ? &spans_.back() : nullptr;
+  const coracle_place* const at = span == nullptr ? place : span->place;
+  const auto hash = reinterpret_cast<std::uintptr_t>(at) / 8 + reinterpret_cast<std::uintptr_t>(name);
   KnownLine& known = known_[hash % known_.size()];
-  const bool is_known = place != nullptr && known.place == place && known.name == name && known.line != kNone &&
-                        memory_->lines[known.line].group == group;
+  const bool is_known = at != nullptr && known.place == at && known.name == name && known.line != kNone &&
+                        memory_->lines[known.line].group == group &&
+                        (span == nullptr || memory_->lines[known.line].call == span->name);
   if (is_known) return known.line;
   WaitLine wanted;
   wanted.group = group;
@@ -269,16 +273,41 @@ std::uint32_t SummaryWriter::line_of(const coracle_place* place, const char* nam
   if (place != nullptr) {
     set_text(wanted.file, file_name_of(place->file));
     wanted.line = place->line;
-  } else if (!spans_.empty()) {
-    wanted.file = spans_.back().name;
+  } else if (span != nullptr) {
+    set_span(wanted, *span);
   }
-  known = {place, name, find_line(wanted)};
+  known = {at, name, find_line(wanted)};
   return known.line;
+}
+
+void SummaryWriter::set_span(WaitLine& line, const OpenSpan& span) noexcept {
+  line.call = span.name;
+  const coracle_place* const place = span.place;
+  if (place == nullptr) return;
+  if (place->column == CORACLE_IN_MODULE) {
+    line.module = module_of(place->file);
+    line.address = line.module == 0 ? 0 : place->line;
+  } else {
+    set_text(line.file, file_name_of(place->file));
+    line.line = place->line;
+  }
+}
+
+/// 0: there is no room for it.
+std::uint32_t SummaryWriter::module_of(const char* path) noexcept {
+  auto& modules = memory_->modules;
+  const std::string_view wanted(path);
+  for (std::uint32_t i = 0; i < facts_.modules; ++i)
+    if (wanted == modules[i].data()) return i + 1;
+  if (facts_.modules == modules.size() || wanted.size() >= modules[0].size()) return 0;
+  set_text(modules[facts_.modules], path);
+  return static_cast<std::uint32_t>(++facts_.modules);
 }
 
 std::uint32_t SummaryWriter::find_line(const WaitLine& wanted) noexcept {
   const auto is_it = [&wanted](const WaitLine& line) {
-    return line.line == wanted.line && line.group == wanted.group && line.file == wanted.file &&
+    return line.line == wanted.line && line.address == wanted.address && line.group == wanted.group &&
+           line.module == wanted.module && line.file == wanted.file && line.call == wanted.call &&
            line.name == wanted.name;
   };
   const auto end = memory_->lines.begin() + static_cast<std::ptrdiff_t>(facts_.lines);

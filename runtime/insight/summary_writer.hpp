@@ -70,7 +70,8 @@ class SummaryWriter {
   };
   struct OpenSpan {
     std::uint64_t id = 0;
-    std::array<char, 64> name{};
+    const coracle_place* place = nullptr;
+    decltype(WaitLine::call) name{};
   };
   struct KnownLine {
     const void* place = nullptr;
@@ -97,6 +98,8 @@ class SummaryWriter {
   const OpenCollective* collective_of(std::uint64_t task) const noexcept;
   bool awaits_page(std::uint64_t task) const noexcept;
   std::uint32_t line_of(const coracle_place* place, const char* name, WaitGroup group) noexcept;
+  void set_span(WaitLine& line, const OpenSpan& span) noexcept;
+  std::uint32_t module_of(const char* path) noexcept;
   std::uint32_t find_line(const WaitLine& wanted) noexcept;
   PeerTraffic& traffic_with(std::uint32_t peer) noexcept;
   std::uint32_t call_of(const char* name) noexcept;

@@ -25,15 +25,22 @@ struct StoredEvent {
   std::uint64_t id;
   std::uint64_t number;
   std::uint64_t bytes;
-  std::uint64_t tag;    ///< Of messages; of others `name` in the lower half: the number of a text, 0: none.
-  std::uint64_t place;  ///< Line, and the number of the file's name in the upper half; of messages the team.
+  std::uint64_t tag;  ///< Of messages; of others `name` in the lower half: the number of a text, 0: none.
+  std::uint64_t
+      place;  ///< Line, and the number of the file's name in the upper half (kInModule); of messages the team.
+
+  /// The line is an address in the machine code of the file, which is a program or a library.
+  static constexpr std::uint64_t kInModule = std::uint64_t{1} << 63;
 
   static constexpr bool is_message(std::uint16_t kind) noexcept {
     return kind >= CORACLE_SEND_BEGIN && kind <= CORACLE_RECEIVE_END;
   }
   std::uint32_t name() const noexcept { return is_message(kind) ? 0 : static_cast<std::uint32_t>(tag); }
-  std::uint32_t file() const noexcept { return is_message(kind) ? 0 : static_cast<std::uint32_t>(place >> 32); }
+  std::uint32_t file() const noexcept {
+    return is_message(kind) ? 0 : static_cast<std::uint32_t>((place & ~kInModule) >> 32);
+  }
   std::uint32_t line() const noexcept { return is_message(kind) ? 0 : static_cast<std::uint32_t>(place); }
+  bool is_in_module() const noexcept { return !is_message(kind) && (place & kInModule) != 0; }
 };
 static_assert(sizeof(StoredEvent) == 64 && sizeof(coracle_event) == 64);
 

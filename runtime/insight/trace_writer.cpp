@@ -56,7 +56,8 @@ void TraceWriter::write(const coracle_event& event) noexcept {
     stored.tag = event.kind == CORACLE_SPAN_BEGIN ? number_of_changing(event.name) : number_of(event.name);
     stored.place = 0;
     if (event.place != nullptr && event.place->line != 0)
-      stored.place = std::uint64_t{number_of(event.place->file)} << 32 | event.place->line;
+      stored.place = std::uint64_t{number_of(event.place->file)} << 32 | event.place->line |
+                     (event.place->column == CORACLE_IN_MODULE ? StoredEvent::kInModule : 0);
   }
   // release: pairs with the launcher's acquire, which then reads the event.
   header_.events.store(++count_, std::memory_order_release);

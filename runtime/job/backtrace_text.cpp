@@ -12,9 +12,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
+
+#include "runtime/job/elf_symbols.hpp"
 
 extern char** environ;
 
@@ -196,6 +200,20 @@ std::string text_of(const StackFrame& frame) {
   return fmt::format("    {} in {} ({})\n", name, frame.module, frame.offset);
 }
 
+/// "src/solver.c:88"; empty where that is not known. Of functions that are inlined there the innermost comes first.
+std::string place_of(const StackFrame& frame) {
+  const std::string_view known = std::string_view(frame.source).substr(0, frame.source.find('\n'));
+  const std::size_t at = known.find(" at ");
+  if (at == std::string_view::npos) return {};
+  const std::string_view place = known.substr(at + 4);
+  return std::string(place.substr(0, place.find(" (discriminator")));
+}
+
+/// "LAMMPS_NS::Comm::setup" of "LAMMPS_NS::Comm::setup(int)".
+std::string without_arguments(const std::string& function) {
+  return function.ends_with(')') ? function.substr(0, function.find('(', 1)) : function;
+}
+
 }  // namespace
 
 CrashText readable_crash(std::string_view raw, std::span<const std::string> programs,
@@ -221,13 +239,33 @@ std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, 
 std::string place_in_source(const std::string& module, std::uint64_t address) {
   StackFrame frame{module, fmt::format("{:#x}", address), "?", {}};
   find_sources({&frame, 1}, std::chrono::seconds(1));
-  // Of functions that are inlined there the innermost comes first.
-  const std::string_view known = std::string_view(frame.source).substr(0, frame.source.find('\n'));
-  const std::size_t at = known.find(" at ");
-  if (at == std::string_view::npos) return fmt::format("{}+{}", module, frame.offset);
-  std::string_view place = known.substr(at + 4);
-  place = place.substr(0, place.find(" (discriminator"));
-  return std::string(place.substr(place.rfind('/') + 1));
+  const std::string place = place_of(frame);
+  return place.empty() ? fmt::format("{}+{}", module, frame.offset) : place.substr(place.rfind('/') + 1);
+}
+
+std::vector<SourcePlace> places_in_source(const std::string& module, std::span<const std::uint64_t> addresses,
+                                          std::chrono::milliseconds patience) {
+  std::vector<StackFrame> frames;
+  for (const std::uint64_t address : addresses) frames.push_back({module, fmt::format("{:#x}", address), "?", {}});
+  find_sources(frames, patience);
+  const std::string short_name = module.substr(module.rfind('/') + 1);
+  std::optional<ElfSymbols> symbols;
+  std::vector<SourcePlace> places;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const std::string place = place_of(frames[i]);
+    const std::size_t colon = place.rfind(':');
+    SourcePlace& found = places.emplace_back();
+    if (colon != std::string::npos) {
+      found.file = place.substr(0, colon);
+      std::from_chars(place.data() + colon + 1, place.data() + place.size(), found.line);
+    }
+    if (found.line != 0) continue;
+    if (!symbols) symbols.emplace(module);
+    const std::string function = without_arguments(demangled(symbols->function_at(addresses[i])));
+    found.file = function.empty() ? fmt::format("{}+{}", short_name, frames[i].offset)
+                                  : fmt::format("{} in {}", function, short_name);
+  }
+  return places;
 }
 
 }  // namespace coracle::internals

@@ -29,4 +29,13 @@ std::vector<CrashText> readable_crashes(std::span<const std::string_view> raws, 
 /// Takes at most about a second.
 std::string place_in_source(const std::string& module, std::uint64_t address);
 
+struct SourcePlace {
+  std::string file;        ///< Of the source, with its folder; or "relax in solver", "solver+0x1234".
+  std::uint32_t line = 0;  ///< 0: that of a source is not known.
+};
+/// Of many, in their order. Names of functions are looked for in the file itself. Takes at most `patience`, and reads
+/// the file.
+std::vector<SourcePlace> places_in_source(const std::string& module, std::span<const std::uint64_t> addresses,
+                                          std::chrono::milliseconds patience);
+
 }  // namespace coracle::internals

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -155,11 +156,14 @@ void add_frame(SignalText& text, const void* address, bool exact) noexcept {
   // A return address may already belong to the next line or function: the call is just before it.
   const auto place = reinterpret_cast<std::uintptr_t>(address) - (exact ? 0 : 1);
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(place), &info) == 0 || info.dli_fname == nullptr) {
+  void* module = nullptr;
+  const int is_known = ::dladdr1(reinterpret_cast<const void*>(place), &info, &module, RTLD_DL_LINKMAP);
+  if (is_known == 0 || info.dli_fname == nullptr || module == nullptr) {
     text.add("  at ? {:#x} ?\n", place);
     return;
   }
-  text.add("  at {} {:#x} ", info.dli_fname, place - reinterpret_cast<std::uintptr_t>(info.dli_fbase));
+  // Of a program that chooses its addresses itself (no PIE) nothing is added to those in the file.
+  text.add("  at {} {:#x} ", info.dli_fname, place - static_cast<const link_map*>(module)->l_addr);
   if (info.dli_sname != nullptr) {
     text.add("{}+{:#x}\n", info.dli_sname, place - reinterpret_cast<std::uintptr_t>(info.dli_saddr));
   } else {

@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kQuestionMax = 64;
-constexpr auto kAskerPatience = 10s;  // with who has connected
+constexpr auto kAskerPatience = 14s;  // with who has connected: several looks at starved ranks, and lines
 constexpr int kAnswerMs = 15'000;     // a launcher asks its nodes, and those their ranks
 constexpr int kWaitingMax = 16;
 

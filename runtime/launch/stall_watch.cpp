@@ -27,6 +27,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kLooksPerStall = 4;
 constexpr auto kLeastInterval = 20ms;
 constexpr auto kMostInterval = 10s;
+constexpr auto kSecondLook = 1s;  // at what is new, before it is told
 // For whoever asks by himself: a state that lasts so long over several looks is one of waiting.
 constexpr auto kMoment = 600ms;
 constexpr int kLooksPerMoment = 3;
@@ -85,15 +86,27 @@ Task<> StallWatch::serve(StallOptions stall) {
     co_await sleep_for(interval);
     // Where this launcher has not run meanwhile, perhaps nobody has.
     if (SteadyClock::now() - before > 3 * interval) source_.forget_times();
-    tell_new(co_await look(milliseconds(stall.time)), stall);
+    Explanation found = co_await look(milliseconds(stall.time));
+    if (news_of(found).empty()) continue;
+    // Ranks that have come to it a little later than the first are to be in it, too.
+    co_await sleep_for(std::min<std::chrono::nanoseconds>(stall.time, kSecondLook));
+    found = co_await look(milliseconds(stall.time));
+    tell_new(found, stall);
   }
 }
 
-void StallWatch::tell_new(const Explanation& found, const StallOptions& stall) {
+std::vector<insight::HangVerdict> StallWatch::news_of(const Explanation& found) const {
   std::vector<insight::HangVerdict> news;
+  std::set<std::string> known = told_;
   for (const insight::HangVerdict& verdict : found.verdicts)
-    if (told_.insert(verdict.key()).second) news.push_back(verdict);
+    if (known.insert(verdict.key()).second) news.push_back(verdict);
+  return news;
+}
+
+void StallWatch::tell_new(const Explanation& found, const StallOptions& stall) {
+  const std::vector<insight::HangVerdict> news = news_of(found);
   if (news.empty()) return;
+  for (const insight::HangVerdict& verdict : news) told_.insert(verdict.key());
   say("ranks have stood still for {} (--stall); the job goes on:", text_of(stall.time));
   write_to_user(insight::text_of(news));
   if (stall.log.empty()) return;

@@ -54,6 +54,7 @@ class StallWatch {
 
  private:
   Task<Explanation> look(std::uint64_t stall_ms);
+  std::vector<insight::HangVerdict> news_of(const Explanation& found) const;
   void tell_new(const Explanation& found, const StallOptions& stall);
 
   StateSource& source_;

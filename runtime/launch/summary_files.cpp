@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/insight/job_summary.hpp"
+#include "runtime/launch/call_sites.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {
@@ -50,6 +51,7 @@ JobSummaries read_summaries(const JobRegion& region) {
     if (!summaries.is_virtual && header.ticks_of_processor && summary.was_there()) set_times(summary, real);
     summaries.ranks.push_back(std::move(summary));
   }
+  find_call_sites(summaries.ranks);
   return summaries;
 }
 

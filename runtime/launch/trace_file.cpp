@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "runtime/launch/call_sites.hpp"
 #include "runtime/launch/say.hpp"
 
 namespace coracle::internals {
@@ -39,6 +40,7 @@ JobTrace read_traces(const JobRegion& region) {
     if (!trace.is_virtual && header.ticks_of_processor) set_times(events, real);
     trace.ranks.push_back(std::move(events));
   }
+  find_call_sites(trace.ranks);
   return trace;
 }
 

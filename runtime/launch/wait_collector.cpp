@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -21,7 +22,9 @@ namespace {
 using insight::Doing;
 using namespace std::chrono_literals;
 
-constexpr auto kAnswerPatience = 200ms;  // of a rank that waits, where the processors are busy
+constexpr auto kAnswerPatience = 200ms;         // of a rank that waits, where the processors are busy
+constexpr auto kStarvedPatience = 1s;           // of one that has had none of them since
+constexpr std::uint64_t kAnswerNs = 5'000'000;  // of a processor, which an answer takes at most
 constexpr auto kPlacePatience = 300ms;
 constexpr auto kLinePatience = 4s;  // addr2line reads the whole program, beside others
 
@@ -116,27 +119,55 @@ void WaitCollector::take_answer(std::uint32_t rank) {
   before.waits = std::move(waits);
 }
 
-Task<> WaitCollector::look(std::span<const RankProcess> processes) {
-  std::vector<std::uint32_t> asked;
+std::vector<WaitCollector::Asked> WaitCollector::ask_all(std::span<const RankProcess> processes) {
+  std::vector<Asked> asked;
   for_each_rank(processes, [&](const RankProcess& process, std::uint32_t rank) {
     if (const auto doing = doing_by_process(region_, process, rank)) return note(rank, *doing, false);
     RankBlock& block = region_.block(rank);
     block.waits.asked.fetch_add(1, std::memory_order_seq_cst);  // see WaitWitness::falls_asleep
     block.doorbell.ring();
-    asked.push_back(rank);
+    asked.push_back({rank, process.pid, block.thread.load(std::memory_order_relaxed)});
   });
+  return asked;
+}
+
+Task<> WaitCollector::look(std::span<const RankProcess> processes) {
+  const std::vector<Asked> asked = ask_all(processes);
   const auto end = SteadyClock::now() + kAnswerPatience;
-  const auto answered = [this](std::uint32_t rank) { return has_answered(rank); };
+  const auto answered = [this](const Asked& each) { return has_answered(each.rank); };
   for (auto pause = 1ms; !std::ranges::all_of(asked, answered) && SteadyClock::now() < end;
        pause = std::min(2 * pause, 32ms))
     co_await sleep_for(pause);
-  for (const std::uint32_t rank : asked) {
+  co_await await_starved(asked);
+  for (const auto& [rank, pid, thread] : asked) {
     if (has_answered(rank)) {
       take_answer(rank);
       continue;
     }
     const std::uint64_t sleeps = region_.block(rank).waits.sleeps.load(std::memory_order_relaxed);
     note(rank, Doing::running, std::exchange(seen(rank).sleeps, sleeps) != sleeps);
+  }
+}
+
+/// A rank that has not answered may be one that computes, or one that waits and has had no processor to say so.
+Task<> WaitCollector::await_starved(std::span<const Asked> asked) {
+  struct Silent {
+    Asked asked;
+    std::uint64_t had_ns;
+  };
+  std::vector<Silent> silent;
+  if (runnable_threads() <= std::thread::hardware_concurrency()) co_return;
+  for (const Asked& each : asked)
+    if (!has_answered(each.rank)) silent.push_back({each, processor_ns_of(each.pid, each.thread)});
+  const auto end = SteadyClock::now() + kStarvedPatience;
+  while (SteadyClock::now() < end) {
+    std::erase_if(silent, [this](const Silent& each) {
+      const auto& [rank, pid, thread] = each.asked;
+      return has_answered(rank) || processor_ns_of(pid, thread) - each.had_ns >= kAnswerNs ||
+             ProcessState::of_thread(pid, thread).letter != 'R';
+    });
+    if (silent.empty()) co_return;
+    co_await sleep_for(10ms);
   }
 }
 

@@ -44,6 +44,14 @@ class WaitCollector {
     std::string stack;
   };
 
+  struct Asked {
+    std::uint32_t rank = 0;
+    pid_t pid = 0;
+    pid_t thread = 0;
+  };
+
+  std::vector<Asked> ask_all(std::span<const RankProcess> processes);
+  Task<> await_starved(std::span<const Asked> asked);
   Seen& seen(std::uint32_t rank) noexcept { return seen_[rank - region_.first_rank()]; }
   bool has_answered(std::uint32_t rank) const noexcept;
   void note(std::uint32_t rank, insight::Doing doing, bool changed) noexcept;

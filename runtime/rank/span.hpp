@@ -22,7 +22,7 @@ class [[nodiscard("a Span ends with its object")]] Span {
     if (events_ == nullptr) [[likely]]
       return;
     id_ = events_->new_id();
-    events_->begin_span(name, id_, where);
+    events_->begin_span(name, id_, place_of(where));
   }
   Span(Span&& other) noexcept : events_(std::exchange(other.events_, nullptr)), id_(other.id_) {}
   Span& operator=(Span&&) = delete;

@@ -122,6 +122,60 @@ TEST_CASE("summary: tasks that can run still do when another begins to wait") {
   CHECK(rank.read().facts.computing == 49);
 }
 
+TEST_CASE("summary: a wait in a function of MPI is of the place of its call, which the launcher finds") {
+  constexpr coracle_place kCall{"/usr/bin/solver", "relax", 0x1234, CORACLE_IN_MODULE};
+  Written rank;
+  const auto wait_in_span = [&rank](const char* name, const coracle_place* place, std::uint64_t begin) {
+    rank.tell(begin, CORACLE_SPAN_BEGIN, 1, 7).name = name;
+    rank.event.place = place;
+    rank.write();
+    rank.begin_wait(begin + 1, coracle_place{}, 1, 1);
+    rank.tell(begin + 5, CORACLE_WAIT_END, 1, 1), rank.write();
+    rank.tell(begin + 6, CORACLE_SPAN_END, 1, 7), rank.write();
+  };
+  wait_in_span("MPI_Recv", &kCall, 10);
+  wait_in_span("MPI_Recv", &kCall, 20);
+  wait_in_span("MPI_Wait", nullptr, 30);
+  wait_in_span("halo", &kPlace, 40);
+  wait_in_span("inner", &kPlace, 50);
+  const RankSummary read = rank.read();
+  REQUIRE(read.modules == std::vector<std::string>{"/usr/bin/solver"});
+  REQUIRE(read.lines.size() == 4);
+  CHECK(read.lines[0].module == 1);
+  CHECK(read.lines[0].address == 0x1234);
+  CHECK(read.lines[0].line == 0);
+  CHECK(read.lines[0].waited.waits == 2);
+  const auto place_and_call = [&read](std::size_t at) {
+    return std::string(read.lines[at].file.data()) + " " + read.lines[at].call.data();
+  };
+  CHECK(place_and_call(0) == " MPI_Recv");
+  CHECK(place_and_call(1) == " MPI_Wait");
+  CHECK(place_and_call(2) == "program.cpp halo");
+  CHECK(place_and_call(3) == "program.cpp inner");
+  CHECK(read.lines[3].line == 42);
+}
+
+TEST_CASE("summary: of more modules than there is room for calls have no places") {
+  Written rank;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i <= SummaryMemory::kModulesMax; ++i) names.push_back("/lib/lib" + std::to_string(i) + ".so");
+  names.push_back(std::string(600, 'x'));
+  std::vector<coracle_place> places;  // which are known by where they lie
+  for (const std::string& name : names) places.push_back({name.c_str(), "", 1, CORACLE_IN_MODULE});
+  for (const coracle_place& place : places) {
+    rank.tell(10, CORACLE_SPAN_BEGIN, 1, 7).name = "MPI_Recv";
+    rank.event.place = &place;
+    rank.write();
+    rank.begin_wait(11, coracle_place{}, 1, 1);
+    rank.tell(12, CORACLE_WAIT_END, 1, 1), rank.write();
+    rank.tell(13, CORACLE_SPAN_END, 1, 7), rank.write();
+  }
+  const RankSummary read = rank.read();
+  CHECK(read.modules.size() == SummaryMemory::kModulesMax);
+  CHECK(read.lines.back().module == 0);
+  CHECK(std::string(read.lines.back().call.data()) == "MPI_Recv");
+}
+
 TEST_CASE("summary: what a table has no room for is counted") {
   Written rank;
   std::vector<coracle_place> places(SummaryMemory::kLinesMax + 3, kPlace);

@@ -13,10 +13,11 @@ extern internals::Events* call_events;
 /// While an entry point runs.
 class CallSpan {
  public:
-  /// `function`: a literal.
-  explicit CallSpan(const char* function) noexcept : events_(call_events) {
+  /// `function`: a literal. `site`: gives what the entry point returns to; it is asked only where a tool is told.
+  template <class Site>
+  CallSpan(const char* function, Site site) noexcept : events_(call_events) {
     if (events_ != nullptr) [[unlikely]]
-      begin(function);
+      begin(function, site());
   }
   ~CallSpan() {
     if (events_ != nullptr) [[unlikely]]
@@ -26,7 +27,7 @@ class CallSpan {
   CallSpan& operator=(const CallSpan&) = delete;
 
  private:
-  void begin(const char* function) noexcept;
+  void begin(const char* function, const void* site) noexcept;
   /// Nothing where the call has ended the world.
   void end() const noexcept;
 

@@ -174,7 +174,8 @@ def body(function):
     if function.early:
         lines = ["const CallLockScope lock(World::lock());"]
     else:
-        lines = ["const RunningCall call;", f'const CallSpan span("{function.name}");']
+        site = "[returns_to = __builtin_return_address(0)] { return call_site(returns_to); }"
+        lines = ["const RunningCall call;", f'const CallSpan span("{function.name}", {site});']
     if function.is_collective:
         lines.append(f"const ProgramCallScope noted(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));")
     if function.name in FOR_ANY:

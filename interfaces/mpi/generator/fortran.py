@@ -138,7 +138,11 @@ def step(p, function):
 
 def body(function):
     steps = [step(p, function) for p in function.parameters]
-    lines = ["const FortranCallScope scope(program_site(__builtin_return_address(0), __builtin_dwarf_cfa()));"] if function.is_collective else []
+    if function.is_collective:
+        lines = ["const FortranCallScope scope(program_site(__builtin_return_address(0), __builtin_dwarf_cfa()));"]
+    else:
+        lines = ["const ToldFortranCall call([returns_to = __builtin_return_address(0), frame = __builtin_dwarf_cfa()] {",
+                 "  return program_site(returns_to, frame);", "});"]
     lines += [line for each in steps for line in each.before]
     arguments = ", ".join(each.argument for each in steps)
     after = [line for each in steps for line in each.after]

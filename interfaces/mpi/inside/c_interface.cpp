@@ -15,6 +15,7 @@ using MPI_Comm = struct ompi_communicator_t*;  // NOLINT(readability-identifier-
 #include <utility>
 
 #include "interfaces/mpi/core/call_lock.hpp"
+#include "interfaces/mpi/core/call_place.hpp"
 #include "interfaces/mpi/core/call_span.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/inside/handle_reader.hpp"
@@ -174,7 +175,7 @@ uint64_t coracle_span_begin(const char* name) {
   coracle::internals::Events* const events = mpi::call_events;
   if (events == nullptr || name == nullptr) return 0;
   const std::uint64_t id = events->new_id();
-  events->begin_span(name, id, {});
+  events->begin_span(name, id, mpi::place_of_call(__builtin_return_address(0)));
   return id;
 }
 

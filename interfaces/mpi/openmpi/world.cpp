@@ -15,6 +15,10 @@
 
 extern "C" {
 [[gnu::tls_model("initial-exec")]] __thread const void* coracle_ompi_fortran_site = nullptr;
+
+bool coracle_ompi_is_told() noexcept {
+  return coracle::mpi::call_events != nullptr;
+}
 }
 
 namespace coracle::mpi::openmpi {

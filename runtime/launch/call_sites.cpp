@@ -1,0 +1,101 @@
+// All addresses of a file are looked up at once, of all ranks.
+#include "runtime/launch/call_sites.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "runtime/job/backtrace_text.hpp"
+
+namespace coracle::internals {
+namespace {
+
+/// addr2line reads a whole file.
+constexpr std::chrono::seconds kPatience{10};
+
+class CallSites {
+ public:
+  void want(const std::string& module, std::uint32_t address) { modules_[module].try_emplace(address); }
+  void find() {
+    for (auto& [module, sites] : modules_) {
+      std::vector<std::uint64_t> addresses;
+      for (const auto& [address, place] : sites) addresses.push_back(address);
+      std::vector<SourcePlace> places = places_in_source(module, addresses, kPatience);
+      auto place = places.begin();
+      for (auto& [address, found] : sites) found = std::move(*place++);
+    }
+  }
+  const SourcePlace& at(const std::string& module, std::uint32_t address) const {
+    return modules_.at(module).at(address);
+  }
+
+ private:
+  std::map<std::string, std::map<std::uint32_t, SourcePlace>> modules_;
+};
+
+void set_place(WaitLine& line, const SourcePlace& place) {
+  // Of a path what comes last tells most; words may hold some, too.
+  const std::string_view file = place.file;
+  const std::string_view name = place.line == 0 ? file : file.substr(file.rfind('/') + 1);
+  name.copy(line.file.data(), line.file.size() - 1);
+  line.line = place.line;
+  line.module = line.address = 0;
+}
+
+/// By StoredEvent::place, of a rank: a program calls from few places, and often.
+using NewPlaces = std::unordered_map<std::uint64_t, std::uint64_t>;
+
+StoredEvent at_place(std::uint64_t place) noexcept {
+  StoredEvent event{};
+  event.place = place;
+  return event;
+}
+
+/// Files that the rank has not named before become texts of it.
+void find_new_places(NewPlaces& places, RankEvents& rank, const CallSites& sites) {
+  std::unordered_map<std::string, std::uint64_t> numbers;
+  for (auto& [old, place] : places) {
+    const StoredEvent event = at_place(old);
+    const SourcePlace& found = sites.at(rank.text(event.file()), event.line());
+    const auto [known, is_new] = numbers.try_emplace(found.file, rank.texts.size() + 1);
+    if (is_new) rank.texts.push_back(found.file);
+    place = known->second << 32 | found.line;
+  }
+}
+
+}  // namespace
+
+void find_call_sites(std::vector<RankSummary>& ranks) {
+  const auto has_module = [](const RankSummary& rank, const WaitLine& line) {
+    return line.module != 0 && line.module <= rank.modules.size();
+  };
+  CallSites sites;
+  for (const RankSummary& rank : ranks)
+    for (const WaitLine& line : rank.lines)
+      if (has_module(rank, line)) sites.want(rank.modules[line.module - 1], line.address);
+  sites.find();
+  for (RankSummary& rank : ranks)
+    for (WaitLine& line : rank.lines)
+      if (has_module(rank, line)) set_place(line, sites.at(rank.modules[line.module - 1], line.address));
+}
+
+void find_call_sites(std::vector<RankEvents>& ranks) {
+  CallSites sites;
+  std::vector<NewPlaces> places(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    for (const StoredEvent& event : ranks[i].events)
+      if (event.is_in_module() && places[i].try_emplace(event.place).second)
+        sites.want(ranks[i].text(event.file()), event.line());
+  sites.find();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    find_new_places(places[i], ranks[i], sites);
+    for (StoredEvent& event : ranks[i].events)
+      if (event.is_in_module()) event.place = places[i].at(event.place);
+  }
+}
+
+}  // namespace coracle::internals
