@@ -34,7 +34,7 @@ class ShortCollective {
  public:
   /// Throws what a HostParticipation throws; `is_on_device`: whether any buffer lies in a GPU's memory.
   ShortCollective(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind)
-      : participation_(is_on_device, team, call), local_(team), kind_(kind) {
+      : participation_(is_on_device, prefetched(team), call), local_(team), kind_(kind) {
     if constexpr (requires { kind.check(team); }) kind.check(team);
   }
 
@@ -64,6 +64,10 @@ class ShortCollective {
   }
 
  private:
+  static Team& prefetched(Team& team) noexcept {
+    team.node_area().prefetch_next();
+    return team;
+  }
   bool awaits_all() {
     if constexpr (requires { kind_.awaits_all(local_); }) return kind_.awaits_all(local_);
     return Kind::kAwaitsAll;
@@ -87,13 +91,17 @@ class ShortCollective {
       return kind_.awaits(local_, other);
   }
   bool have_come() {
-    for (std::uint32_t other = 0; other < local_.count(); ++other)
-      if (awaits(other) && !local_.round().has_come(other)) return false;
+    for (std::uint32_t other = 0; other < local_.count(); ++other) {
+      if (!awaits(other)) continue;
+      has_awaited_ = true;
+      if (!local_.round().has_come(other)) return false;
+    }
     return true;
   }
   bool take() {
     if (!kind_.take(local_)) return false;
     participation_.end();
+    local_.round().node_area().note_round(has_awaited_);
     return true;
   }
 
@@ -101,6 +109,7 @@ class ShortCollective {
   LocalCollective local_;
   Kind kind_;
   bool has_given_ = false;
+  bool has_awaited_ = false;
 };
 
 /// All of one.
@@ -113,7 +122,6 @@ Task<> short_collective(bool is_on_device, Team& team, CollectiveCall call, Kind
 template <class Kind, class Run>
 void short_collective_blocking(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind, Run run) {
   if (run.keeps()) return run(short_collective(is_on_device, team, call, kind));
-  team.node_area().prefetch_next();
   ShortCollective<Kind> collective(is_on_device, team, call, kind);
   if (!collective.try_finish()) run(collective.finish());
 }

@@ -80,13 +80,18 @@ class NodeArea {
   /// Number of the next round; a collective takes all it needs when it starts, the same at every local member.
   std::uint64_t take_number() noexcept { return ++last_number_; }
   /// What this member's next round writes first begins to come to its core, since others have read it there. For a
-  /// round of short data, which begins at once.
+  /// round of short data, which begins at once. Where the last two have waited for nobody, what later ones write comes,
+  /// too: with rounds in a row, as of a root that broadcasts, one is too short for a line to come.
   void prefetch_next() noexcept {
     constexpr std::size_t kRoomBytes = 256;
-    const Contribution& contribution = own().contributions[(last_number_ + 1) % NodeAreaPart::kRounds];
-    prefetch_for_writing(reinterpret_cast<const std::byte*>(&contribution), sizeof contribution);
-    prefetch_for_writing(arena_.next(), kRoomBytes);
+    constexpr std::uint64_t kAhead = 3;
+    const bool goes_ahead = rounds_ahead_ >= 2;
+    prefetch_contribution(last_number_ + 1);
+    if (goes_ahead) prefetch_contribution(last_number_ + 1 + kAhead);
+    prefetch_for_writing(arena_.next(), goes_ahead ? 2 * kRoomBytes : kRoomBytes);
   }
+  /// A round of short data is over; `has_awaited`: anybody.
+  void note_round(bool has_awaited) noexcept { rounds_ahead_ = has_awaited ? 0 : rounds_ahead_ + 1; }
   /// Whether local members reach the `bytes` at `address` (in `process` placement only the job's region).
   bool can_expose(const void* address, std::size_t bytes) const noexcept;
   /// Whether ranks share cores.
@@ -104,6 +109,10 @@ class NodeArea {
                      : *parts_[local_index];
   }
   NodeAreaPart& own() noexcept { return part(local_index_); }
+  void prefetch_contribution(std::uint64_t number) noexcept {
+    const Contribution& contribution = own().contributions[number % NodeAreaPart::kRounds];
+    prefetch_for_writing(reinterpret_cast<const std::byte*>(&contribution), sizeof contribution);
+  }
   /// Rounds up to this one are over for every local member, as far as is known.
   std::uint64_t floor(bool look) noexcept;
   void check_whole() const;
@@ -147,6 +156,7 @@ class NodeArea {
   std::vector<std::uint32_t> ranks_;  // by local index
   std::vector<NodeAreaPart*> parts_;  // by local index
   Slab<std::byte> memory_;            // of the own part
+  std::uint32_t rounds_ahead_ = 0;    // the last ones, which have waited for nobody
   std::uint64_t last_number_ = 0;
   std::uint64_t bytes_since_look_ = 0;  // taken of the arena since floor() has looked for it
   std::uint64_t floor_ = 0;
