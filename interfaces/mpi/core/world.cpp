@@ -187,6 +187,20 @@ class Awaited final : public internals::WaiterVisitor {
   internals::SignalText text_{room_.data(), room_.size()};
 };
 
+/// Where other threads are in a function of MPI still.
+void refuse_to_leave_others(const CallLock& lock) {
+  std::array<char, 512> room;
+  internals::SignalText text(room.data(), room.size());
+  int others = 0;
+  lock.show_others([&](const CallNote& note) {
+    if (others++ == 0) note.add_brief(text);
+  });
+  if (others == 0) return;
+  raise(ErrorClass::other, "{} in a function of MPI still, and {}{}: let all come back before",
+        others == 1 ? "another thread is" : fmt::format("{} other threads are", others),
+        others == 1 ? "waits" : "one waits", text.view());
+}
+
 }  // namespace
 
 void World::refuse_to_end(std::size_t left) const {
@@ -200,6 +214,7 @@ void World::finalize() {
   World& world = get();
   if (!is_main_thread())
     raise(ErrorClass::other, "another thread than the one that called MPI_Init calls it: MPI ends where it has begun");
+  if (lock_ != nullptr) refuse_to_leave_others(*lock_);
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);

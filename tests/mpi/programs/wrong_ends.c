@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 
@@ -15,6 +16,20 @@ static void* call_finalize(void* unused) {
   return unused;
 }
 
+static void* receive(void* unused) {
+  int value;
+  MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return unused;
+}
+
+/* Until it probably is in MPI_Recv. */
+static void let_another_receive(void) {
+  const struct timespec moment = {0, 300000000};
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, receive, NULL) == 0, "no thread");
+  nanosleep(&moment, NULL);
+}
+
 static void in_a_thread(void* (*body)(void*)) {
   pthread_t thread;
   REQUIRE(pthread_create(&thread, NULL, body, NULL) == 0, "no thread");
@@ -24,7 +39,8 @@ static void in_a_thread(void* (*body)(void*)) {
 static void start(int* argc, char*** argv, const char* how) {
   int provided = -1;
   if (strcmp(how, "funneled") == 0) MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
-  if (strcmp(how, "finalize") == 0) MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+  if (strcmp(how, "finalize") == 0 || strcmp(how, "threads") == 0)
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
   if (provided < 0) return start_checks(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_world);
 }
@@ -37,6 +53,7 @@ static void stay_or_go(const char* how) {
   if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
   if (strcmp(how, "crash") == 0) raise(SIGSEGV);
   if (strcmp(how, "single") == 0 || strcmp(how, "funneled") == 0) in_a_thread(call_barrier);
+  if (strcmp(how, "threads") == 0) let_another_receive();
   if (strcmp(how, "finalize") == 0) in_a_thread(call_finalize);
   if (strcmp(how, "pending") == 0) MPI_Issend(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
 }
