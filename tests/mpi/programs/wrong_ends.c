@@ -1,4 +1,5 @@
 /* Programs that begin or end as they should not: "wrong_ends HOW", read by ../wrong_programs.py. */
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
