@@ -7,24 +7,28 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/job/backtrace_text.hpp"
 
 namespace coracle::internals {
 namespace {
 
-/// addr2line reads a whole file.
-constexpr std::chrono::seconds kPatience{10};
+/// In all; addr2line reads whole files. The head waits meanwhile.
+constexpr std::chrono::seconds kPatience{4};
 
 class CallSites {
  public:
   void want(const std::string& module, std::uint32_t address) { modules_[module].try_emplace(address); }
   void find() {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
     for (auto& [module, sites] : modules_) {
       std::vector<std::uint64_t> addresses;
       for (const auto& [address, place] : sites) addresses.push_back(address);
-      std::vector<SourcePlace> places = places_in_source(module, addresses, kPatience);
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      std::vector<SourcePlace> places = places_in_source(module, addresses, left);
       auto place = places.begin();
       for (auto& [address, found] : sites) found = std::move(*place++);
     }
@@ -44,6 +48,25 @@ void set_place(WaitLine& line, const SourcePlace& place) {
   name.copy(line.file.data(), line.file.size() - 1);
   line.line = place.line;
   line.module = line.address = 0;
+}
+
+/// Several calls may stand in one line.
+void join_alike(std::vector<WaitLine>& lines) {
+  std::map<std::tuple<std::string, std::uint32_t, std::string, std::string, WaitGroup>, std::size_t> known;
+  std::vector<WaitLine> joined;
+  for (const WaitLine& line : lines) {
+    const auto [place, is_new] =
+        known.try_emplace({line.file.data(), line.line, line.call.data(), line.name.data(), line.group}, joined.size());
+    if (is_new) {
+      joined.push_back(line);
+      continue;
+    }
+    Waited& sum = joined[place->second].waited;
+    sum.time += line.waited.time;
+    sum.waits += line.waited.waits;
+    sum.longest = std::max(sum.longest, line.waited.longest);
+  }
+  lines = std::move(joined);
 }
 
 /// By StoredEvent::place, of a rank: a program calls from few places, and often.
@@ -78,9 +101,15 @@ void find_call_sites(std::vector<RankSummary>& ranks) {
     for (const WaitLine& line : rank.lines)
       if (has_module(rank, line)) sites.want(rank.modules[line.module - 1], line.address);
   sites.find();
-  for (RankSummary& rank : ranks)
-    for (WaitLine& line : rank.lines)
-      if (has_module(rank, line)) set_place(line, sites.at(rank.modules[line.module - 1], line.address));
+  for (RankSummary& rank : ranks) {
+    bool has_sites = false;
+    for (WaitLine& line : rank.lines) {
+      if (!has_module(rank, line)) continue;
+      set_place(line, sites.at(rank.modules[line.module - 1], line.address));
+      has_sites = true;
+    }
+    if (has_sites) join_alike(rank.lines);
+  }
 }
 
 void find_call_sites(std::vector<RankEvents>& ranks) {

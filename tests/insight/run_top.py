@@ -195,6 +195,10 @@ def test_many_ranks(folder, job, ranks):
         terminal.keys("End")
         terminal.wait_for(rf"^{last} .* {member}")
         terminal.wait_for_none(r"^4 ")
+        terminal.resize(130, 20)  # also where fewer fit
+        terminal.wait_for(rf"^{last} .* {member}")
+        terminal.resize(130, 30)
+        terminal.wait_for(rf"^{last - 23} .* {member}")
         terminal.keys("Up")
         terminal.wait_for_none(rf"^{last} ")
         terminal.keys("PPage", "Home", "NPage")

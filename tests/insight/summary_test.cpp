@@ -7,11 +7,17 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/own_module.hpp"
 #include "runtime/insight/clock_alignment.hpp"
 #include "runtime/insight/job_summary.hpp"
 #include "runtime/insight/summary_writer.hpp"
+#include "runtime/launch/call_sites.hpp"
 
 namespace summary_test {
+
+extern "C" [[gnu::noinline, gnu::used]] int coracle_test_calling_function(int value) {
+  return value + 2;
+}
 
 namespace {
 
@@ -153,6 +159,31 @@ TEST_CASE("summary: a wait in a function of MPI is of the place of its call, whi
   CHECK(place_and_call(2) == "program.cpp halo");
   CHECK(place_and_call(3) == "program.cpp inner");
   CHECK(read.lines[3].line == 42);
+}
+
+TEST_CASE("summary: calls that stand at one place are one line, once their places are found") {
+  const auto address = reinterpret_cast<std::uintptr_t>(&coracle_test_calling_function) -
+                       reinterpret_cast<std::uintptr_t>(kOwnModule.start);
+  RankSummary rank;
+  rank.modules = {"/proc/self/exe", "/no/such/file"};
+  for (const std::uint32_t module : {1, 1, 2, 3}) {
+    WaitLine& line = rank.lines.emplace_back();
+    std::memcpy(line.call.data(), "MPI_Recv", 8);
+    line.module = module;
+    line.address = static_cast<std::uint32_t>(address) + (rank.lines.size() == 2 ? 1 : 0);
+    line.waited = {100 * rank.lines.size(), 1, 10 * rank.lines.size()};
+  }
+  std::vector<RankSummary> ranks{rank};
+  find_call_sites(ranks);
+  const std::vector<WaitLine>& lines = ranks[0].lines;
+  REQUIRE(lines.size() == 3);
+  const std::string place = lines[0].file.data();
+  CHECK((lines[0].line != 0 || place.starts_with("coracle_test_calling_function in ")));
+  CHECK(lines[0].waited.time == 300);
+  CHECK(lines[0].waited.waits == 2);
+  CHECK(lines[0].waited.longest == 20);
+  CHECK(std::string(lines[1].file.data()).starts_with("file+0x"));
+  CHECK(lines[2].file[0] == '\0');  // of no module
 }
 
 TEST_CASE("summary: of more modules than there is room for calls have no places") {

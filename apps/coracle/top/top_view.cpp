@@ -143,17 +143,19 @@ void TopView::obey(const KeyPress& press) {
   const auto page = static_cast<std::ptrdiff_t>(page_);
   switch (press.key) {
     case Key::up:
+      stays_at_end_ = false;
       return scroll_by(-1);
     case Key::down:
       return scroll_by(1);
     case Key::page_up:
+      stays_at_end_ = false;
       return scroll_by(-page);
     case Key::page_down:
       return scroll_by(page);
     case Key::home:
-      first_row_ = 0;
-      return;
+      return go_home();
     case Key::end:
+      stays_at_end_ = true;
       return scroll_by(static_cast<std::ptrdiff_t>(rows_.size()));
     case Key::character:
       return obey_letter(press.character);
@@ -178,11 +180,15 @@ void TopView::obey_letter(char letter) {
       return;
     case 'f':
       is_folded_ = !is_folded_;
-      first_row_ = 0;
-      return;
+      return go_home();
     default:
       return;
   }
+}
+
+void TopView::go_home() {
+  stays_at_end_ = false;
+  first_row_ = 0;
 }
 
 /// Too far is put right by draw().
@@ -236,7 +242,8 @@ void TopView::draw() {
   header.resize(std::max(header.size(), room.columns), ' ');
   lines.push_back({std::move(header), Style::reverse});
   page_ = std::max<std::size_t>(room.lines > lines.size() + 1 ? room.lines - lines.size() - 1 : 0, 1);
-  first_row_ = std::min(first_row_, text.rows.size() - std::min(page_, text.rows.size()));
+  const std::size_t last_first_row = text.rows.size() - std::min(page_, text.rows.size());
+  first_row_ = stays_at_end_ ? last_first_row : std::min(first_row_, last_first_row);
   const std::size_t end = std::min(first_row_ + page_, text.rows.size());
   for (std::size_t row = first_row_; row < end; ++row) lines.push_back({text.rows[row]});
   lines.resize(std::max(room.lines, std::size_t{1}) - 1);

@@ -52,6 +52,7 @@ class TopView {
   bool obey_next();
   void obey(const KeyPress& press);
   void obey_letter(char letter);
+  void go_home();
   void scroll_by(std::ptrdiff_t rows);
   void on_signal(int signal);
   void take(insight::JobPicture picture);
@@ -73,6 +74,7 @@ class TopView {
   bool is_silent_ = false;  ///< It has not answered the last time.
   std::string typed_;
   std::size_t first_row_ = 0;
+  bool stays_at_end_ = false;  ///< The last row is shown, however many there are and fit.
   std::size_t page_ = 1;
   std::optional<End> end_;
   int ending_signal_ = 0;

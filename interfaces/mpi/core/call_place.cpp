@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -59,8 +58,8 @@ class CallPlaces {
 }  // namespace
 
 const coracle_place* place_of_call(const void* returns_to) noexcept {
-  static CallPlaces& places = *new (std::nothrow) CallPlaces;  // stays: programs may call at their very end
   try {
+    static CallPlaces& places = *new CallPlaces;  // stays: programs may call at their very end
     return places.find(returns_to);
   } catch (...) {  // without memory
     return nullptr;
