@@ -167,7 +167,7 @@ TEST_CASE("summary: calls that stand at one place are one line, once their place
                        reinterpret_cast<std::uintptr_t>(kOwnModule.start);
   RankSummary rank;
   rank.modules = {std::filesystem::read_symlink("/proc/self/exe").string(), "/no/such/file"};
-  for (const std::uint32_t module : {1, 1, 2, 3}) {
+  for (const std::uint32_t module : {1U, 1U, 2U, 3U}) {
     WaitLine& line = rank.lines.emplace_back();
     std::memcpy(line.call.data(), "MPI_Recv", 8);
     line.module = module;
