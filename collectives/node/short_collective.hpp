@@ -54,6 +54,7 @@ class ShortCollective {
     Round& round = local_.round();
     if (!round.is_open()) co_await round.open();
     if (!has_given_ && kind_.gives(local_)) co_await give();
+    has_awaited_ = true;
     for (std::uint32_t other = 0; other < local_.count(); ++other)
       if (awaits(other) && !round.has_reached(other, 1)) co_await round.reached(other, 1);
     if constexpr (requires { kind_.take_in_time(local_, std::uint64_t{}); }) {

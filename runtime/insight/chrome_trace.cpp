@@ -71,8 +71,10 @@ std::string arguments_text(const TraceSpan& span, const RankEvents& rank) {
   for (const TraceArgument& argument : arguments_of(span))
     std::visit([&](auto value) { add(argument.name, value); }, argument.value);
   const std::string& file = rank.text(span.begin.file());
-  const std::string name = file.substr(file.rfind('/') + 1);
-  if (!name.empty()) add("at", quoted(span.begin.line() == 0 ? name : fmt::format("{}:{}", name, span.begin.line())));
+  if (span.begin.line() != 0)
+    add("at", quoted(fmt::format("{}:{}", file.substr(file.rfind('/') + 1), span.begin.line())));
+  else if (!file.empty())
+    add("at", quoted(file));  // words
   return text;
 }
 

@@ -33,10 +33,14 @@ std::vector<T> read_all(WireReader& from, std::size_t most) {
   return entries;
 }
 
+void end_texts(std::vector<WaitLine>& lines) noexcept {
+  for (WaitLine& line : lines) line.file.back() = line.call.back() = line.name.back() = '\0';
+}
+
 /// Texts end, numbers lead somewhere.
 void check(RankSummary& rank, std::uint32_t size) {
-  for (WaitLine& line : rank.lines) {
-    line.file.back() = line.call.back() = line.name.back() = '\0';
+  end_texts(rank.lines);
+  for (const WaitLine& line : rank.lines) {
     if (line.group > WaitGroup::last) malformed("a wait of no kind");
   }
   for (CollectiveCalls& call : rank.calls) call.name.back() = '\0';
@@ -61,6 +65,7 @@ RankSummary read_summary(const SummaryMemory& memory, std::uint32_t rank, std::u
   for (const auto& module : used(memory->modules, read.facts.modules))
     read.modules.emplace_back(module.data(), ::strnlen(module.data(), module.size()));
   read.lines = used(memory->lines, read.facts.lines);
+  end_texts(read.lines);
   read.calls = used(memory->calls, read.facts.calls);
   read.entries = used(memory->entries, read.facts.entries);
   for (const PeerTraffic& peer : memory->peers)

@@ -55,7 +55,11 @@ void TraceWriter::write(const coracle_event& event) noexcept {
   } else {
     stored.tag = event.kind == CORACLE_SPAN_BEGIN ? number_of_changing(event.name) : number_of(event.name);
     stored.place = 0;
-    if (event.place != nullptr && event.place->line != 0)
+    // A path that is cut is another file's.
+    const bool is_told =
+        event.place != nullptr && event.place->line != 0 &&
+        (event.place->column != CORACLE_IN_MODULE || ::strnlen(event.place->file, kTextMax) < kTextMax);
+    if (is_told)
       stored.place = std::uint64_t{number_of(event.place->file)} << 32 | event.place->line |
                      (event.place->column == CORACLE_IN_MODULE ? StoredEvent::kInModule : 0);
   }

@@ -57,7 +57,9 @@ bool parse_frame(std::string_view line, StackFrame& frame) {
   return true;
 }
 
+/// Names of C's functions stay: "f" would become "float".
 std::string demangled(const std::string& symbol) {
+  if (!symbol.starts_with("_Z")) return symbol;
   const std::size_t plus = symbol.rfind('+');
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> name(
@@ -209,9 +211,18 @@ std::string place_of(const StackFrame& frame) {
   return std::string(place.substr(0, place.find(" (discriminator")));
 }
 
-/// "LAMMPS_NS::Comm::setup" of "LAMMPS_NS::Comm::setup(int)".
+/// "LAMMPS_NS::Comm::setup" of "LAMMPS_NS::Comm::setup(int (*)(int)) const".
 std::string without_arguments(const std::string& function) {
-  return function.ends_with(')') ? function.substr(0, function.find('(', 1)) : function;
+  constexpr std::string_view kConst = " const";
+  std::string_view name = function;
+  if (name.ends_with(kConst)) name.remove_suffix(kConst.size());
+  if (!name.ends_with(')')) return function;
+  int depth = 0;
+  for (std::size_t at = name.size(); at-- > 1;) {
+    if (name[at] == ')') ++depth;
+    if (name[at] == '(' && --depth == 0) return std::string(name.substr(0, at));
+  }
+  return function;
 }
 
 }  // namespace

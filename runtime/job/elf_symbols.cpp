@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 namespace coracle::internals {
 namespace {
@@ -22,7 +24,10 @@ using Symbol = ElfW(Sym);
 
 class ElfFile {
  public:
-  explicit ElfFile(const std::string& path) : file_(path, std::ios::binary) {
+  explicit ElfFile(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return;  // a pipe would never end
+    file_.open(path, std::ios::binary);
     Header header{};
     if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return;
     const bool is_ours = header.e_ident[EI_CLASS] == (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32) &&

@@ -17,7 +17,7 @@ namespace coracle::internals {
 namespace {
 
 /// In all; addr2line reads whole files. The head waits meanwhile.
-constexpr std::chrono::seconds kPatience{4};
+constexpr std::chrono::seconds kPatience{3};
 
 class CallSites {
  public:
@@ -42,10 +42,12 @@ class CallSites {
 };
 
 void set_place(WaitLine& line, const SourcePlace& place) {
-  // Of a path what comes last tells most; words may hold some, too.
+  // Of a path, and of words, what comes last tells most.
   const std::string_view file = place.file;
-  const std::string_view name = place.line == 0 ? file : file.substr(file.rfind('/') + 1);
-  name.copy(line.file.data(), line.file.size() - 1);
+  std::string_view name = place.line == 0 ? file : file.substr(file.rfind('/') + 1);
+  const std::size_t most = line.file.size() - 1;
+  if (name.size() > most) name.remove_prefix(name.size() - most);
+  name.copy(line.file.data(), most);
   line.line = place.line;
   line.module = line.address = 0;
 }
@@ -81,13 +83,17 @@ StoredEvent at_place(std::uint64_t place) noexcept {
 /// Files that the rank has not named before become texts of it.
 void find_new_places(NewPlaces& places, RankEvents& rank, const CallSites& sites) {
   std::unordered_map<std::string, std::uint64_t> numbers;
+  std::vector<std::string> more;
   for (auto& [old, place] : places) {
     const StoredEvent event = at_place(old);
-    const SourcePlace& found = sites.at(rank.text(event.file()), event.line());
-    const auto [known, is_new] = numbers.try_emplace(found.file, rank.texts.size() + 1);
-    if (is_new) rank.texts.push_back(found.file);
+    const std::string& file = rank.text(event.file());
+    if (file.empty()) continue;  // there was no room for it
+    const SourcePlace& found = sites.at(file, event.line());
+    const auto [known, is_new] = numbers.try_emplace(found.file, rank.texts.size() + more.size() + 1);
+    if (is_new) more.push_back(found.file);
     place = known->second << 32 | found.line;
   }
+  rank.texts.insert(rank.texts.end(), more.begin(), more.end());
 }
 
 }  // namespace

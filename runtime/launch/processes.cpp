@@ -272,14 +272,6 @@ std::uint64_t processor_ns_of(pid_t pid, pid_t thread) {
   return ran;
 }
 
-unsigned runnable_threads() {
-  std::ifstream file("/proc/loadavg");  // "0.20 0.18 0.12 1/80 11206"
-  std::string skipped;
-  unsigned runnable = 0;
-  file >> skipped >> skipped >> skipped >> runnable;
-  return runnable;
-}
-
 bool ProcessState::is_ending() const noexcept {
   // Of linux/sched.h, and shown in /proc ever since; a process may be ending for long before it is a zombie.
   constexpr std::uint32_t kExiting = 0x4;

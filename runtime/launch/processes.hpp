@@ -60,8 +60,6 @@ struct ProcessState {
 
 /// How long a thread has had a processor, exactly. 0: it is gone, or the kernel does not count that.
 std::uint64_t processor_ns_of(pid_t pid, pid_t thread);
-/// How many threads of this machine run or want to.
-unsigned runnable_threads();
 
 /// For a process that should have ended: "in an uninterruptible system call (in the kernel's folio_wait_bit_common)".
 std::string whereabouts(pid_t pid);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "runtime/core/error.hpp"
@@ -156,18 +155,18 @@ Task<> WaitCollector::await_starved(std::span<const Asked> asked) {
     std::uint64_t had_ns;
   };
   std::vector<Silent> silent;
-  if (runnable_threads() <= std::thread::hardware_concurrency()) co_return;
   for (const Asked& each : asked)
     if (!has_answered(each.rank)) silent.push_back({each, processor_ns_of(each.pid, each.thread)});
   const auto end = SteadyClock::now() + kStarvedPatience;
-  while (SteadyClock::now() < end) {
+  for (auto pause = 10ms; SteadyClock::now() < end; pause = std::min(2 * pause, 100ms)) {
     std::erase_if(silent, [this](const Silent& each) {
       const auto& [rank, pid, thread] = each.asked;
-      return has_answered(rank) || processor_ns_of(pid, thread) - each.had_ns >= kAnswerNs ||
+      const bool is_counted = each.had_ns != 0;
+      return has_answered(rank) || !is_counted || processor_ns_of(pid, thread) - each.had_ns >= kAnswerNs ||
              ProcessState::of_thread(pid, thread).letter != 'R';
     });
     if (silent.empty()) co_return;
-    co_await sleep_for(10ms);
+    co_await sleep_for(pause);
   }
 }
 

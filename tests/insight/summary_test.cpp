@@ -12,6 +12,7 @@
 #include "runtime/insight/clock_alignment.hpp"
 #include "runtime/insight/job_summary.hpp"
 #include "runtime/insight/summary_writer.hpp"
+#include "runtime/job/backtrace_text.hpp"
 #include "runtime/launch/call_sites.hpp"
 
 namespace summary_test {
@@ -23,6 +24,10 @@ extern "C" [[gnu::noinline, gnu::used]] int coracle_test_calling_function(int va
 namespace {
 
 using namespace coracle::internals;
+
+[[gnu::noinline, gnu::used]] int calls_with(int (*function)(int)) {
+  return function(1) + 1;
+}
 
 constexpr coracle_place kPlace{"src/program.cpp", "work", 42, 1};
 constexpr coracle_place kOther{"src/program.cpp", "work", 43, 1};
@@ -185,6 +190,17 @@ TEST_CASE("summary: calls that stand at one place are one line, once their place
   CHECK(lines[0].waited.longest == 20);
   CHECK(std::string(lines[1].file.data()).starts_with("file+0x"));
   CHECK(lines[2].file[0] == '\0');  // of no module
+}
+
+TEST_CASE("summary: a function of C++ is told without its arguments") {
+  const auto address =
+      reinterpret_cast<std::uintptr_t>(&calls_with) - reinterpret_cast<std::uintptr_t>(kOwnModule.start);
+  const std::uint64_t addresses[] = {address + 1};
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const SourcePlace place = places_in_source(program, addresses, std::chrono::milliseconds(0)).at(0);
+  const std::string short_name = program.substr(program.rfind('/') + 1);
+  CHECK(place.file == "summary_test::(anonymous namespace)::calls_with in " + short_name);
+  CHECK(place.line == 0);
 }
 
 TEST_CASE("summary: of more modules than there is room for calls have no places") {

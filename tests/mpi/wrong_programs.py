@@ -39,7 +39,7 @@ WRONG_ENDS = {
                     r"let it call MPI_Init_thread with MPI_THREAD_MULTIPLE", r"call_barrier at \S*wrong_ends.c:\d+"]),
     "funneled": (16, [r"rank 1: MPI_Barrier on MPI_COMM_WORLD: another thread than .* MPI_Init calls it, .*asked for MPI_THREAD_FUNNELED"]),
     "finalize": (16, [r"rank 1: MPI_Finalize: another thread than the one that called MPI_Init calls it"]),
-    "threads": (16, [r"rank 1: MPI_Finalize: another thread is in a function of MPI still, and waits from rank 0, tag 9, on "
+    "threads": (16, [r"rank 1: MPI_Finalize: another thread is in a function of MPI still, which waits from rank 0, tag 9, on "
                      r"MPI_COMM_WORLD: let all come back before"]),
     "pending": (18, [r"MPI_Finalize: a send or collective has not been completed \(.* rank 0\): wait for all requests"]),
 }

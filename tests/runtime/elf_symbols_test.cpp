@@ -118,7 +118,7 @@ TEST_CASE("elf symbols: a file that is damaged is read within its bounds") {
     for (std::size_t i = random() % 4; i > 0 && !damaged.empty(); --i)
       damaged[random() % damaged.size()] = static_cast<char>(random() % 2 == 0 ? random() : ~std::uint64_t{0});
     file.write(damaged);
-    CHECK(ElfSymbols(file.path()).function_at(0x120).size() <= whole.size());
+    CHECK(damaged.find(ElfSymbols(file.path()).function_at(0x120)) != std::string::npos);
   }
 }
 

@@ -137,9 +137,9 @@ OTF2_RegionRef Otf2Definitions::new_region(const RegionKey& key) {
   const bool is_mpi = name.starts_with("MPI_");
   const std::string source = std::filesystem::path(file).lexically_normal().string();
   const OTF2_StringRef title = text(name);
-  must(OTF2_GlobalDefWriter_WriteRegion(writer_, id, title, title, text(""), role,
-                                        is_mpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE,
-                                        source.empty() ? OTF2_UNDEFINED_STRING : text(source), line, line));
+  must(OTF2_GlobalDefWriter_WriteRegion(
+      writer_, id, title, title, text(""), role, is_mpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE,
+      source.empty() || line == 0 ? OTF2_UNDEFINED_STRING : text(source), line, line));
   return regions_[key] = id;
 }
 

@@ -67,10 +67,13 @@ void CallLock::enter() {
     return;
   }
   take();
+  ++calls_;
 }
 
 void CallLock::leave() noexcept {
-  if (--depth_ == 0) give();
+  if (--depth_ != 0) return;
+  --calls_;
+  give();
 }
 
 void CallLock::give_keeping(Kept& kept, bool falls_asleep) noexcept {

@@ -29,6 +29,8 @@ class CallLock final : public internals::LoopGate {
   /// Calls nest, where a function of the program that a call calls calls another.
   void enter();
   void leave() noexcept;
+  /// Of the holder: how many other threads are in a function, those included that have just been woken.
+  std::uint32_t others() const noexcept { return calls_ - 1; }
   /// As the loop's.
   bool turn();
   /// Waits until `done()`, which only what the loop does, or another thread's call, makes true; any thread asks it.
@@ -92,6 +94,7 @@ class CallLock final : public internals::LoopGate {
   FairLock lock_;
   std::atomic<std::uintptr_t> holder_{0};
   std::uint32_t depth_ = 0;  // of the holder's calls
+  std::uint32_t calls_ = 0;  // that have begun, and not ended, of all threads
   std::uint32_t turns_ = 0;  // of the loop, in each other, by the holder
   internals::EventLoop* loop_ = nullptr;
   const CallNote** noted_ = nullptr;

@@ -24,43 +24,63 @@ std::string whole_path(const std::string& name) {
 
 class CallPlaces {
  public:
+  CallPlaces() : program_(whole_path(internals::program_path())) {}
+
   const coracle_place* find(const void* returns_to) {
-    const auto [known, is_new] = places_.try_emplace(returns_to);
-    if (is_new) known->second = make(returns_to);
-    return known->second.file == nullptr ? nullptr : &known->second;
+    const auto [known, is_new] = sites_.try_emplace(returns_to);
+    if (is_new) set(known->second, returns_to);
+    return known->second.place.file == nullptr ? nullptr : &known->second.place;
   }
 
  private:
+  struct Site {
+    std::string function;
+    coracle_place place{};
+  };
+
   /// The call is just before what it returns to.
-  coracle_place make(const void* returns_to) {
+  void set(Site& site, const void* returns_to) {
     const auto* const call = static_cast<const char*>(returns_to) - 1;
     Dl_info info{};
-    const link_map* module = nullptr;
-    const int is_known =
-        ::dladdr1(call, &info, const_cast<void**>(reinterpret_cast<const void**>(&module)), RTLD_DL_LINKMAP);
-    if (is_known == 0 || info.dli_fname == nullptr || module == nullptr) return {};
-    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(call) - module->l_addr;
-    if (address > UINT32_MAX) return {};
-    return {file_of(info), info.dli_sname == nullptr ? "" : info.dli_sname, static_cast<std::uint32_t>(address),
-            CORACLE_IN_MODULE};
+    void* module = nullptr;
+    const int is_known = ::dladdr1(call, &info, &module, RTLD_DL_LINKMAP);
+    if (is_known == 0 || info.dli_fname == nullptr || module == nullptr) return;
+    const std::uintptr_t address =
+        reinterpret_cast<std::uintptr_t>(call) - static_cast<const link_map*>(module)->l_addr;
+    if (address > UINT32_MAX) return;
+    if (info.dli_sname != nullptr) site.function = info.dli_sname;
+    site.place = {file_of(info), site.function.c_str(), static_cast<std::uint32_t>(address), CORACLE_IN_MODULE};
   }
   const char* file_of(const Dl_info& module) {
+    if (module.dli_fbase == internals::program_module().start) return program_.c_str();
     const auto [known, is_new] = files_.try_emplace(module.dli_fbase);
-    const bool is_program = module.dli_fbase == internals::program_module().start;
-    if (is_new) known->second = whole_path(is_program ? internals::program_path() : module.dli_fname);
+    if (is_new) known->second = whole_path(module.dli_fname);
     return known->second.c_str();
   }
 
-  std::unordered_map<const void*, coracle_place> places_;
+  const std::string program_;
+  std::unordered_map<const void*, Site> sites_;
   std::map<const void*, std::string> files_;
 };
 
+/// They stay: programs may call at their very end.
+CallPlaces& call_places() {
+  static CallPlaces& places = *new CallPlaces;
+  return places;
+}
+
 }  // namespace
+
+void prepare_call_places() noexcept {
+  try {
+    call_places();
+  } catch (...) {  // without memory: then there may be some later
+  }
+}
 
 const coracle_place* place_of_call(const void* returns_to) noexcept {
   try {
-    static CallPlaces& places = *new CallPlaces;  // stays: programs may call at their very end
-    return places.find(returns_to);
+    return call_places().find(returns_to);
   } catch (...) {  // without memory
     return nullptr;
   }

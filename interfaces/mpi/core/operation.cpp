@@ -46,12 +46,12 @@ internals::ScatteredTarget target_at(void* origin, Count count, const Datatype& 
 /// By pieces of the packed order.
 void combine_scattered(const ElementLoop& loop, const internals::ScatteredSource& in,
                        const internals::ScatteredTarget& inout, std::uint64_t bytes) {
-  constexpr std::size_t kPieceBytes = 4096;
-  alignas(64) std::byte left[kPieceBytes];
-  alignas(64) std::byte right[kPieceBytes];
+  constexpr std::size_t kCombinedBytes = 4096;
+  alignas(64) std::byte left[kCombinedBytes];
+  alignas(64) std::byte right[kCombinedBytes];
   // Elements have a power of two of bytes: none is cut.
-  for (std::uint64_t position = 0; position < bytes; position += kPieceBytes) {
-    const std::size_t piece = static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, bytes - position));
+  for (std::uint64_t position = 0; position < bytes; position += kCombinedBytes) {
+    const std::size_t piece = static_cast<std::size_t>(std::min<std::uint64_t>(kCombinedBytes, bytes - position));
     internals::pack(in, position, {left, piece});
     internals::pack({inout.origin, inout.layout, inout.count}, position, {right, piece});
     loop.function(nullptr, left, right, right, piece / loop.element_bytes);

@@ -12,6 +12,7 @@
 #include "collectives/collectives.hpp"
 #include "interfaces/mpi/core/buffered_sends.hpp"
 #include "interfaces/mpi/core/call_notes.hpp"
+#include "interfaces/mpi/core/call_place.hpp"
 #include "interfaces/mpi/core/call_span.hpp"
 #include "interfaces/mpi/core/process.hpp"
 #include "interfaces/mpi/core/program_call.hpp"
@@ -89,6 +90,7 @@ World::World(ThreadLevel provided, CallLock* lock)
   describe_environment(program_arguments(), static_cast<int>(attached_->program_size()), provided);
   make_comms();
   call_events = rank_.loop().events();
+  if (call_events != nullptr) prepare_call_places();
 }
 
 World::~World() = default;
@@ -189,16 +191,16 @@ class Awaited final : public internals::WaiterVisitor {
 
 /// Where other threads are in a function of MPI still.
 void refuse_to_leave_others(const CallLock& lock) {
+  const std::uint32_t others = lock.others();
+  if (others == 0) return;
   std::array<char, 512> room;
   internals::SignalText text(room.data(), room.size());
-  int others = 0;
   lock.show_others([&](const CallNote& note) {
-    if (others++ == 0) note.add_brief(text);
+    text.add("{}", text.view().empty() ? ", which waits" : ", one");
+    note.add_brief(text);
   });
-  if (others == 0) return;
-  raise(ErrorClass::other, "{} in a function of MPI still, and {}{}: let all come back before",
-        others == 1 ? "another thread is" : fmt::format("{} other threads are", others),
-        others == 1 ? "waits" : "one waits", text.view());
+  raise(ErrorClass::other, "{} in a function of MPI still{}: let all come back before",
+        others == 1 ? "another thread is" : fmt::format("{} other threads are", others), text.view());
 }
 
 }  // namespace
