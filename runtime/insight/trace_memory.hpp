@@ -25,11 +25,10 @@ struct StoredEvent {
   std::uint64_t id;
   std::uint64_t number;
   std::uint64_t bytes;
-  std::uint64_t tag;  ///< Of messages; of others `name` in the lower half: the number of a text, 0: none.
-  std::uint64_t
-      place;  ///< Line, and the number of the file's name in the upper half (kInModule); of messages the team.
+  std::uint64_t tag;    ///< Of messages; of others `name` in the lower half: the number of a text, 0: none.
+  std::uint64_t place;  ///< Line, and the number of the file's name in the upper half; of messages the team.
 
-  /// The line is an address in the machine code of the file, which is a program or a library.
+  /// Of `place`: the line is an address in the machine code of the file, which is a program or a library.
   static constexpr std::uint64_t kInModule = std::uint64_t{1} << 63;
 
   static constexpr bool is_message(std::uint16_t kind) noexcept {

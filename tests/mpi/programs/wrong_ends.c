@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,8 +18,11 @@ static void* call_finalize(void* unused) {
   return unused;
 }
 
+static atomic_int is_about_to_receive;
+
 static void* receive(void* unused) {
   int value;
+  is_about_to_receive = 1;
   MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return unused;
 }
@@ -28,6 +32,8 @@ static void let_another_receive(void) {
   const struct timespec moment = {0, 300000000};
   pthread_t thread;
   REQUIRE(pthread_create(&thread, NULL, receive, NULL) == 0, "no thread");
+  do nanosleep(&moment, NULL);
+  while (!is_about_to_receive);
   nanosleep(&moment, NULL);
 }
 
