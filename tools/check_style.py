@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Fails on files, functions and lines longer than the style allows. Takes the files to check; functions are found by
-universal-ctags, test cases (which ctags does not know) by their braces in the first column."""
+"""Fails on files, functions and lines longer than the style allows, and on local constants that hide another source's.
+Takes the files to check; functions are found by universal-ctags, test cases (which ctags does not know) by their braces
+in the first column."""
 
+import collections
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -34,13 +37,33 @@ def test_cases(path, lines):
             start = None
 
 
+def hidden_constants(sources):
+    """Complaints about constants in functions that are named as one of another source in the folder: a library's sources
+    are compiled as one, and clang takes that for a mistake. Which of them meet, nobody sees before."""
+    outer = collections.defaultdict(list)
+    local = collections.defaultdict(list)
+    for path, lines in sources:
+        if not path.endswith(".cpp") or path.startswith("tests/"):
+            continue
+        for number, line in enumerate(lines, 1):
+            if match := re.match(r"( *)const(?:expr)? [^()=;]*?\b(k[A-Z]\w*)\s*[={[]", line):
+                (local if match[1] else outer)[os.path.dirname(path), match[2]].append((path, number))
+    for (folder, name), places in local.items():
+        for path, number in places:
+            for other, line in outer[folder, name]:
+                if other != path:
+                    yield f"{path}:{number}: {name} hides the constant of {other}:{line}, compiled with it; rename one"
+
+
 def main(paths):
     complaints = []
+    sources = []
     lengths = []
     found = list(functions(paths))
     for path in paths:
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()
+        sources.append((path, lines))
         lengths.append(len(lines))
         if len(lines) > FILE_LINES_MAX:
             complaints.append(f"{path}:{FILE_LINES_MAX + 1}: the file has {len(lines)} lines; {FILE_LINES_MAX} are allowed")
@@ -51,6 +74,7 @@ def main(paths):
     for path, line, name, length in found:
         if length > FUNCTION_LINES_MAX:
             complaints.append(f"{path}:{line}: {name} has {length} lines; {FUNCTION_LINES_MAX} are allowed")
+    complaints += hidden_constants(sources)
     print("\n".join(sorted(complaints)))
     sizes = sorted(length for *_, length in found) or [0]
     print(f"{len(paths)} files: median {statistics.median(lengths):.0f} lines, longest {max(lengths)}; "

@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kDirections = 27;
 
 /// 16 bytes.
-constexpr std::size_t kAlignedFloats = 4;
-static_assert(kLanesMax % kAlignedFloats == 0);
+constexpr std::size_t kRowFloats = 4;
+static_assert(kLanesMax % kRowFloats == 0);
 
 constexpr std::array<int, 3> steps_of(std::size_t direction) noexcept {
   return {static_cast<int>(direction / 9) - 1, static_cast<int>(direction / 3 % 3) - 1,
@@ -93,8 +93,8 @@ void Halo::add_link(const Triple& size, const Triple& ranks, std::size_t directi
   }
   // Where k is not cut, what lies behind a row may go along: the grid's outermost point, which is the same there, and
   // what no one reads. So a face across i is one run of memory, and the rows of one across j are of whole
-  // kAlignedFloats, as devices that copy by themselves want it (there is room: rows end at a whole kLanesMax).
-  if (ranks[2] == 1 && steps[0] == 0) points[2] = (points[2] + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
+  // kRowFloats, as devices that copy by themselves want it (there is room: rows end at a whole kLanesMax).
+  if (ranks[2] == 1 && steps[0] == 0) points[2] = (points[2] + kRowFloats - 1) / kAlignedFloats * kAlignedFloats;
   const bool is_whole_plane = steps[0] != 0 && dimensions == 1 && ranks[2] == 1;
   const Triple run = {1, 1, (points[1] - 1) * block_.row() + points[2]};
   const Triple& sent = is_whole_plane ? run : points;

@@ -15,7 +15,8 @@ namespace coracle::internals {
 namespace {
 
 constexpr std::size_t kGroups = static_cast<std::size_t>(LaneGroup::dma) + 1;
-constexpr std::array<const char*, kGroups> kNames{"rank", "tasks", "messages", "operations", "chunks", "pages", "DMA"};
+constexpr std::array<const char*, kGroups> kGroupNames{"rank",   "tasks", "messages", "operations",
+                                                       "chunks", "pages", "DMA"};
 
 /// A row as it is being filled: what is open in it, the innermost last.
 class Lane {
@@ -93,7 +94,7 @@ LaneGroup group_of(coracle_event_kind kind) noexcept {
 }
 
 std::string name_of_lane(std::uint32_t lane) {
-  const char* const group = kNames[std::min<std::size_t>(lane / kLanesMax, kGroups - 1)];
+  const char* const group = kGroupNames[std::min<std::size_t>(lane / kLanesMax, kGroups - 1)];
   const std::uint32_t within = lane % kLanesMax;
   return within == 0 ? group : fmt::format("{} {}", group, within + 1);
 }

@@ -17,13 +17,13 @@ namespace coracle::internals {
 namespace {
 
 /// In all; addr2line reads whole files. The head waits meanwhile.
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kPatienceInAll{3};
 
 class CallSites {
  public:
   void want(const std::string& module, std::uint32_t address) { modules_[module].try_emplace(address); }
   void find() {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + kPatienceInAll;
     for (auto& [module, sites] : modules_) {
       std::vector<std::uint64_t> addresses;
       for (const auto& [address, place] : sites) addresses.push_back(address);

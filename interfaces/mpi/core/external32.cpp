@@ -14,7 +14,7 @@ namespace coracle::mpi {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 8192;  // Many of the largest value.
+constexpr std::size_t kConvertedBytes = 8192;  // Many of the largest value.
 
 /// Packed bytes one after the other, by pieces.
 class PackedSource {
@@ -33,7 +33,7 @@ class PackedSource {
   void refill() {
     const std::size_t kept = filled_ - used_;
     std::memmove(piece_.data(), piece_.data() + used_, kept);
-    const std::size_t more = std::min<std::size_t>(kPieceBytes - kept, source_.bytes() - position_);
+    const std::size_t more = std::min<std::size_t>(kConvertedBytes - kept, source_.bytes() - position_);
     internals::read_part(source_, position_, {piece_.data() + kept, more});
     position_ += more;
     used_ = 0;
@@ -44,7 +44,7 @@ class PackedSource {
   std::uint64_t position_ = 0;
   std::size_t used_ = 0;
   std::size_t filled_ = 0;
-  std::array<std::byte, kPieceBytes> piece_;
+  std::array<std::byte, kConvertedBytes> piece_;
 };
 
 /// The other way.
@@ -54,7 +54,7 @@ class PackedTarget {
 
   /// Room for the next `bytes`, at most a piece; to be filled before the next call.
   std::byte* give(std::size_t bytes) {
-    if (kPieceBytes - filled_ < bytes) flush();
+    if (kConvertedBytes - filled_ < bytes) flush();
     filled_ += bytes;
     return piece_.data() + filled_ - bytes;
   }
@@ -68,15 +68,15 @@ class PackedTarget {
   const internals::MessageTarget& target_;
   std::uint64_t position_ = 0;
   std::size_t filled_ = 0;
-  std::array<std::byte, kPieceBytes> piece_;
+  std::array<std::byte, kConvertedBytes> piece_;
 };
 
 /// Calls visit(form, values), so that each time a piece holds the values.
 template <class Visit>
 void visit_by_pieces(const ValueForm& form, Count values, const Visit& visit) {
   const Count bytes = form.native_bytes();
-  while (values * bytes > static_cast<Count>(kPieceBytes)) {
-    const Count some = static_cast<Count>(kPieceBytes) / bytes;
+  while (values * bytes > static_cast<Count>(kConvertedBytes)) {
+    const Count some = static_cast<Count>(kConvertedBytes) / bytes;
     visit(form, some);
     values -= some;
   }
