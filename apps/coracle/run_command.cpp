@@ -32,9 +32,9 @@
 #include "runtime/launch/head_launcher.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/launcher.hpp"
+#include "runtime/launch/mpi_libraries.hpp"
 #include "runtime/launch/pmix_client.hpp"
 #include "runtime/launch/pmix_launcher.hpp"
-#include "runtime/launch/rank_environment.hpp"
 #include "runtime/launch/rank_files.hpp"
 #include "runtime/team/team.hpp"
 #include "transports/connect.hpp"
@@ -369,8 +369,8 @@ JobOptions job_options(const CLI::App& run, const RunWords& words) {
   options.notes = describe_transports(shape);
   set_programs(words, std::move(programs), options);
   set_streams(words.streams, options);
-  if (const std::string folders = interface_folders(); !folders.empty())
-    options.notes.push_back(fmt::format("MPI programs made for Open MPI's libmpi.so.40 find it in {}", folders));
+  if (const MpiLibraries mpi; !mpi.folder().empty())
+    options.notes.push_back(fmt::format("MPI programs made for Open MPI's libmpi.so.40 find it in {}", mpi.folder()));
   try {
     set_choices(options);
   } catch (const Error& error) {

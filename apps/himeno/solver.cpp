@@ -94,7 +94,7 @@ void Halo::add_link(const Triple& size, const Triple& ranks, std::size_t directi
   // Where k is not cut, what lies behind a row may go along: the grid's outermost point, which is the same there, and
   // what no one reads. So a face across i is one run of memory, and the rows of one across j are of whole
   // kRowFloats, as devices that copy by themselves want it (there is room: rows end at a whole kLanesMax).
-  if (ranks[2] == 1 && steps[0] == 0) points[2] = (points[2] + kRowFloats - 1) / kAlignedFloats * kAlignedFloats;
+  if (ranks[2] == 1 && steps[0] == 0) points[2] = (points[2] + kRowFloats - 1) / kRowFloats * kRowFloats;
   const bool is_whole_plane = steps[0] != 0 && dimensions == 1 && ranks[2] == 1;
   const Triple run = {1, 1, (points[1] - 1) * block_.row() + points[2]};
   const Triple& sent = is_whole_plane ? run : points;

@@ -123,9 +123,9 @@ void check_pvas() {
 LocalRanks::LocalRanks(const JobOptions& options, const NodePart& part)
     : options_(options),
       paths_(options.programs.size()),
+      preloads_(options.programs.size()),
       cores_(usable_cores()),
       region_(JobRegion::create(options.shape, backing(options.shape.placement), part)),
-      interface_folders_(interface_folders()),
       huge_pages_(wants_huge_pages()) {
   find_programs();
   set_share({0, region_.ranks()});
@@ -146,8 +146,11 @@ void LocalRanks::find_programs() {
   check_programs(options_);
   const std::uint32_t first = program_of(options_, region_.first_rank());
   const std::uint32_t last = program_of(options_, region_.first_rank() + region_.ranks() - 1);
-  for (std::uint32_t program = first; program <= last; ++program)
-    paths_[program] = find_program(options_.programs[program]);
+  for (std::uint32_t program = first; program <= last; ++program) {
+    const InDirectory there(options_.programs[program].directory);
+    paths_[program] = find_program(options_.programs[program].program);
+    preloads_[program] = mpi_.preload_for(paths_[program]);
+  }
   if (first != last) libraries_.emplace();
 }
 
@@ -196,7 +199,8 @@ SpawnOptions LocalRanks::describe(std::uint32_t rank) const {
   spawn.program = paths_[program_of(options_, rank)];
   spawn.arguments.push_back(part.program);
   spawn.arguments.insert(spawn.arguments.end(), part.arguments.begin(), part.arguments.end());
-  spawn.environment = rank_environment(region_, rank, options_, interface_folders_);
+  const LoaderWishes loader{mpi_.folder(), preloads_[program_of(options_, rank)]};
+  spawn.environment = rank_environment(region_, rank, options_, loader);
   spawn.stdin_fd = input_of(rank);
   if (region_.fd() >= 0) spawn.keep_fds.push_back(region_.fd());
   if (libraries_) {
@@ -274,6 +278,7 @@ Supervisor::Options LocalRanks::supervision(const Guardian& guardian) {
   options.programs = paths_;
   options.timeout = options_.timeout;
   options.stall = options_.stall;
+  options.mpi = &mpi_;
   options.reaped = [this, &guardian](pid_t pid) {
     guardian.remove(pid);
     reaped(pid);

@@ -16,6 +16,7 @@
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/labelled_output.hpp"
 #include "runtime/launch/library_check.hpp"
+#include "runtime/launch/mpi_libraries.hpp"
 #include "runtime/launch/rank_files.hpp"
 #include "runtime/launch/supervisor.hpp"
 #include "runtime/pvas/address_space.hpp"
@@ -82,7 +83,9 @@ class LocalRanks {
 
   const JobOptions& options_;
   std::optional<LibraryNotes> libraries_;  ///< Where this node's ranks run several programs.
-  std::vector<std::string> paths_;         ///< Of the job's programs; "" for one that no rank of this node runs.
+  MpiLibraries mpi_;
+  std::vector<std::string> paths_;     ///< Of the job's programs; "" for one that no rank of this node runs.
+  std::vector<std::string> preloads_;  ///< Of the same (MpiLibraries::preload_for).
   std::vector<std::vector<int>> cores_;
   JobRegion region_;
   std::optional<pvas::AddressSpace> space_;
@@ -92,7 +95,6 @@ class LocalRanks {
   std::unique_ptr<LabelledOutput> labelled_;
   FileDescriptor null_fd_;
   FileDescriptor input_fd_;  ///< None: the launcher's own.
-  std::string interface_folders_;
   bool huge_pages_;
 };
 

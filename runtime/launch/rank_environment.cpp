@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "runtime/core/error.hpp"
 #include "runtime/launch/processes.hpp"
@@ -18,7 +16,6 @@ namespace {
 
 constexpr std::string_view kProgram = "CORACLE_PROGRAM=";
 constexpr std::string_view kProgramSize = "CORACLE_PROGRAM_SIZE=";
-constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH=";
 
 /// Set for each rank; those of Open MPI too, by which scripts tell ranks apart.
 constexpr std::array<std::string_view, 11> kOwn{"CORACLE_JOB=",
@@ -50,6 +47,17 @@ std::vector<std::string> given_environment(const std::vector<std::string>& own) 
   return environment;
 }
 
+/// Puts `first` before what a variable of the environment holds. (An empty folder would be the present one.)
+void put_first(std::vector<std::string>& environment, std::string_view variable, const std::string& first) {
+  if (first.empty()) return;
+  const auto place =
+      std::ranges::find_if(environment, [variable](const std::string& each) { return each.starts_with(variable); });
+  if (place == environment.end())
+    environment.push_back(fmt::format("{}{}", variable, first));
+  else
+    place->insert(variable.size(), place->size() > variable.size() ? first + ':' : first);
+}
+
 }  // namespace
 
 void check_is_started_alone() {
@@ -67,33 +75,13 @@ void check_is_started_alone() {
   }
 }
 
-std::string interface_folders() {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path command = fs::read_symlink("/proc/self/exe", error);
-  if (error) return "";
-  // As it is built, and as it is installed.
-  const fs::path above = command.parent_path().parent_path();
-  for (const fs::path& folder : {above / "interfaces/mpi/openmpi", above / CORACLE_LIBRARY_FOLDER / "coracle/openmpi"})
-    if (fs::is_directory(folder, error)) return folder.string();
-  return "";
-}
-
 std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t rank, const JobOptions& options,
-                                          const std::string& folders) {
+                                          const LoaderWishes& loader) {
   const std::uint32_t program = program_of(options, rank);
-  std::vector<std::string> environment;
-  std::string library_path = folders;
-  for (const std::string& variable : given_environment(options.programs[program].environment)) {
-    const std::string_view text(variable);
-    // (An empty folder would be the present one.)
-    if (!folders.empty() && text.starts_with(kLibraryPath)) {
-      if (text.size() > kLibraryPath.size()) library_path += fmt::format(":{}", text.substr(kLibraryPath.size()));
-    } else if (!is_own(text)) {
-      environment.push_back(variable);
-    }
-  }
-  if (!folders.empty()) environment.push_back(fmt::format("{}{}", kLibraryPath, library_path));
+  std::vector<std::string> environment = given_environment(options.programs[program].environment);
+  std::erase_if(environment, [](const std::string& variable) { return is_own(variable); });
+  put_first(environment, "LD_LIBRARY_PATH=", loader.folder);
+  put_first(environment, "LD_PRELOAD=", loader.preload);
   environment.push_back(region.environment());
   const std::uint32_t size = region.shape().size;
   environment.push_back(fmt::format("CORACLE_RANK={}", rank));

@@ -11,13 +11,15 @@
 
 namespace coracle::internals {
 
-/// Folders of libraries by which programs of other interfaces (MPI) run on this one, beside the `coracle` command;
-/// joined by colons, or "".
-std::string interface_folders();
+/// What the loader of a rank's program is told, before what the user's environment tells it; "": nothing.
+struct LoaderWishes {
+  std::string folder;   ///< For LD_LIBRARY_PATH.
+  std::string preload;  ///< For LD_PRELOAD.
+};
 
-/// Of `rank`, one of the node whose region this is. `folders`: interface_folders().
+/// Of `rank`, one of the node whose region this is.
 std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t rank, const JobOptions& options,
-                                          const std::string& folders);
+                                          const LoaderWishes& loader);
 
 /// In a rank that a launcher has started: which of the job's programs it runs.
 std::uint32_t program_from_environment();

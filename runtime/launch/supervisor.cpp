@@ -66,6 +66,7 @@ Task<> Supervisor::supervise(Scope& services, Task<> start) {
   // In `sim` all ranks are one process's, which knows by itself when nothing can happen any more.
   const bool simulated = region_.shape().placement == Placement::sim;
   if (options_.stall && !simulated) services.spawn(stall_watch_.serve(*options_.stall));
+  if (options_.mpi != nullptr && !simulated) services.spawn(look_for_other_mpi());
   co_await start;
   co_await changed_.wait([this] { return ranks_.running() == 0 || given_up_; });
 }
@@ -178,6 +179,39 @@ Task<> Supervisor::look_for_waits() {
   ++failures_;
   verdict_.add({unattached_text(*ranks_.unattached())}, survives());
   end_job();
+}
+
+/// Ranks that another MPI takes for jobs of their own would end well, one like the other, and nobody would know.
+/// MPI_Init takes longer than the first looks are apart; who has come to Coracle is looked at no more.
+Task<> Supervisor::look_for_other_mpi() {
+  constexpr std::size_t kLooks = 8;  // What one does the others do.
+  constexpr std::chrono::nanoseconds kLongest = 30s;
+  int seen = 0;
+  for (std::chrono::nanoseconds pause = 40ms;; pause = std::min(pause * 5 / 4, kLongest)) {
+    co_await sleep_for(pause);
+    const Mutex::Lock nobody_reaps = co_await reaping_.lock();
+    if (ending_) co_return;
+    std::size_t looks = 0;
+    for (const RankProcess& process : ranks_.all()) {
+      if (!process.running || !process.any_at(region_, RankPhase::starting)) continue;
+      if (++looks > kLooks) break;
+      const std::optional<OtherMpi> other = other_mpi_of(process.pid);
+      if (!other) continue;
+      other_mpi_ = options_.mpi->words_of(process.name(), *other);
+      if (other->is_started) {
+        ++failures_;
+        verdict_.add({std::exchange(other_mpi_, "")}, survives());
+        end_job();
+        co_return;
+      }
+      if (++seen == kLooks) tell_other_mpi();
+      break;
+    }
+  }
+}
+
+void Supervisor::tell_other_mpi() {
+  if (!other_mpi_.empty() && !std::exchange(other_mpi_told_, true)) say("{}", other_mpi_);
 }
 
 HealthAnswer Supervisor::health(std::uint32_t rank) noexcept {
@@ -306,6 +340,7 @@ void Supervisor::finish() {
     failures_ = 1;
     verdict_.add({failure}, survives());
   }
+  if (!ending_ && failures_ == 0) tell_other_mpi();
   tell_verdict();
   if (options_.failed || (!ending_ && failures_ == 0)) return;
   write_to_user(crash_details());

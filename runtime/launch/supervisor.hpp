@@ -16,6 +16,7 @@
 #include "runtime/launch/launcher_loop.hpp"
 #include "runtime/launch/listeners.hpp"
 #include "runtime/launch/local_states.hpp"
+#include "runtime/launch/mpi_libraries.hpp"
 #include "runtime/launch/rank_table.hpp"
 #include "runtime/launch/stall_watch.hpp"
 #include "runtime/launch/stopped_ranks.hpp"
@@ -33,6 +34,8 @@ class Supervisor final : public HealthSource {
     std::vector<std::string> programs;  ///< Paths, for the backtraces.
     std::optional<std::chrono::nanoseconds> timeout;
     std::optional<StallOptions> stall;
+    /// Says what is to be said of ranks that have loaded another MPI; null: nobody looks for that.
+    const MpiLibraries* mpi = nullptr;
     /// Called with the number of each process that has been reaped.
     std::function<void(pid_t)> reaped;
     /// For a node of several: called instead of saying what failed first, and again for what outweighs that. The words
@@ -88,6 +91,7 @@ class Supervisor final : public HealthSource {
   Task<> end_in_time();
   Task<> look_at_stopped();
   Task<> look_for_waits();
+  Task<> look_for_other_mpi();
 
   void on_signal(int signal);
   void reap();
@@ -96,6 +100,7 @@ class Supervisor final : public HealthSource {
   void end_job();
   void kill_all();
   void tell_verdict();
+  void tell_other_mpi();
   void finish();
 
   const JobRegion& region_;
@@ -115,6 +120,8 @@ class Supervisor final : public HealthSource {
   bool all_stopped_ = false;       ///< By Ctrl-Z.
   bool looking_ = false;           ///< At stopped ranks.
   bool unattached_ended_ = false;  ///< A rank ended well without ever having attached.
+  std::string other_mpi_;          ///< What is to be said of one that a rank has loaded, and perhaps does not use.
+  bool other_mpi_told_ = false;
   LocalStates states_;
   StallWatch stall_watch_{states_};
 };

@@ -1,0 +1,149 @@
+// LD_LIBRARY_PATH comes before DT_RUNPATH, but after DT_RPATH; and a library that is loaded already is found before
+// all, by its name. What a process has loaded stands in /proc/PID/maps.
+#include "runtime/launch/mpi_libraries.hpp"
+
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "runtime/job/elf_file.hpp"
+
+namespace coracle::internals {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string find_folder() {
+  std::error_code error;
+  const fs::path command = fs::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  const fs::path above = command.parent_path().parent_path();
+  for (const fs::path& folder : {above / "interfaces/mpi/openmpi", above / CORACLE_LIBRARY_FOLDER / "coracle/openmpi"})
+    if (fs::is_directory(folder, error)) return folder.string();
+  return "";
+}
+
+bool starts_with_any(std::string_view text, const auto& beginnings) {
+  return std::ranges::any_of(beginnings, [text](std::string_view each) { return text.starts_with(each); });
+}
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// The files that a process has mapped, each once.
+std::vector<std::string> mapped_files(pid_t process) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
+  std::vector<std::string> files;
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t begin = line.find('/');
+    if (begin == std::string::npos) continue;
+    const std::string_view file = std::string_view(line).substr(begin);
+    if (files.empty() || files.back() != file) files.emplace_back(file);
+  }
+  return files;
+}
+
+/// All of Coracle's name one of it as theirs, or are that.
+bool is_coracle(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  return bytes.empty() || bytes.find("libcoracle") != std::string::npos;  // (one that can't be read is not accused)
+}
+
+std::optional<OtherMpi> other_mpi_in(pid_t process) {
+  constexpr std::array<std::string_view, 3> kMains{"libmpi.so", "libmpich.so", "libmpi_cray.so"};
+  std::optional<OtherMpi> other;
+  bool is_started = false;
+  for (const std::string& file : mapped_files(process)) {
+    const std::string_view name = file_name(file);
+    is_started |= name.starts_with("mca_pml_");
+    if (!starts_with_any(name, kMains)) continue;
+    // (As the process itself sees it, in a container perhaps.) What was loaded beside Coracle's is not called.
+    if (is_coracle(fmt::format("/proc/{}/root{}", process, file))) return std::nullopt;
+    if (!other) other = OtherMpi{file, false};
+  }
+  if (other) other->is_started = is_started;
+  return other;
+}
+
+/// Those whom it has started, and who have not been left behind by them.
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (fs::directory_iterator thread(fmt::format("/proc/{}/task", process), error), end; !error && thread != end;
+       thread.increment(error)) {
+    std::ifstream file(thread->path() / "children");
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+/// Its processes are ranks of its own.
+bool is_launcher(pid_t process) {
+  constexpr std::array<std::string_view, 8> kLaunchers{"mpirun", "mpiexec", "orterun", "prte",
+                                                       "prun",   "srun",    "hydra",   "coracle"};
+  std::string name;
+  std::ifstream(fmt::format("/proc/{}/comm", process)) >> name;
+  return starts_with_any(name, kLaunchers);
+}
+
+}  // namespace
+
+MpiLibraries::MpiLibraries() : folder_(find_folder()) {}
+
+std::string MpiLibraries::preload_for(const std::string& program) const {
+  // Either would end a name in LD_PRELOAD.
+  if (folder_.empty() || folder_.find_first_of(" :") != std::string::npos) return "";
+  ElfFile file(program);
+  if (file.loader_texts(DT_RPATH).empty() || !file.loader_texts(DT_RUNPATH).empty()) return "";
+  bool wants_mpi = false;
+  bool wants_fortran = false;
+  for (const std::string& needed : file.loader_texts(DT_NEEDED)) {
+    if (!needed.starts_with("libmpi") || !needed.ends_with(".so.40")) continue;
+    wants_mpi = true;
+    wants_fortran |= needed.starts_with("libmpi_mpifh") || needed.starts_with("libmpi_usempi");
+  }
+  std::string preload;
+  if (wants_mpi) preload = folder_ + "/libmpi.so.40";
+  if (wants_fortran) preload += fmt::format(":{}/libmpi_mpifh.so.40", folder_);
+  return preload;
+}
+
+std::string MpiLibraries::words_of(const std::string& rank, const OtherMpi& other) const {
+  const std::string what = rank + (other.is_started ? " runs over " : " has loaded ") + other.library +
+                           ", which is not Coracle's: " +
+                           (other.is_started ? "by that MPI each rank is a job of its own"
+                                             : "should it call that MPI, each rank is a job of its own");
+  if (!file_name(other.library).starts_with("libmpi.so.40"))
+    return what +
+           ". What was compiled for Open MPI 4 (libmpi.so.40) runs over Coracle; compile it anew, by coracle-mpicc";
+  return fmt::format(
+      "{}. Coracle's is found by LD_LIBRARY_PATH, but DT_RPATH in a file comes before that, and a script "
+      "may set it anew: 'coracle run -x LD_PRELOAD={}/libmpi.so.40 ...' puts it first",
+      what, folder_);
+}
+
+std::optional<OtherMpi> other_mpi_of(pid_t process) {
+  constexpr std::size_t kMost = 64;
+  std::vector<pid_t> family{process};
+  for (std::size_t i = 0; i < std::min(family.size(), kMost); ++i) {
+    if (is_launcher(family[i])) continue;
+    if (std::optional<OtherMpi> other = other_mpi_in(family[i])) return other;
+    const std::vector<pid_t> children = children_of(family[i]);
+    family.insert(family.end(), children.begin(), children.end());
+  }
+  return std::nullopt;
+}
+
+}  // namespace coracle::internals
