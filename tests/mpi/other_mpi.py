@@ -42,6 +42,9 @@ with tempfile.TemporaryDirectory() as scratch:
     os.chmod(script, 0o700)
     # What a script starts has left the address space.
     started = ["--place", "process", script, program]
+    if place == "pvas":
+        check("what a script starts in a shared address space", ["--place", place, program, ":", "-n", "1", "sh", "-c", "exec " + os.path.abspath(program)],
+              16, ["rank 2: MPI_Init: this program was started by another"])
     check("a script's own folders", started, 1, ["runs over " + folder, "libmpi.so.40", "each rank is a job of its own",
                                                  "coracle run -x LD_PRELOAD=", "job ended, exit status 1"],
           ["of 1", "should it call"])

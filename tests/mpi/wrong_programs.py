@@ -35,6 +35,8 @@ WRONG_ENDS = {
     "crash": (139, [r"rank 1 \(pid \d+\) was killed by SIGSEGV", r"stay_or_go at \S*wrong_ends.c:\d+"]),
     "collectives": (15, [r"rank \d has called (MPI_Bcast of 96|MPI_Reduce of 64) bytes, root 0 \(wrong_ends.c:\d+\), and "
                          r"rank \d (MPI_Bcast of 96|MPI_Reduce of 64) bytes, root 0 \(wrong_ends.c:\d+\)"]),
+    "missing": (0, [r"\Acoracle: rank 1: MPI_Win_create can't be done: Coracle has no windows yet; it has returned an error, as "
+                    r"the program wants \(said of the first such call\)\n\Z"]),
     "single": (16, [r"rank 1: MPI_Barrier on MPI_COMM_WORLD: another thread than .* MPI_Init calls it, .*asked for MPI_THREAD_SINGLE .*given that: "
                     r"let it call MPI_Init_thread with MPI_THREAD_MULTIPLE", r"call_barrier at \S*wrong_ends.c:\d+"]),
     "funneled": (16, [r"rank 1: MPI_Barrier on MPI_COMM_WORLD: another thread than .* MPI_Init calls it, .*asked for MPI_THREAD_FUNNELED"]),

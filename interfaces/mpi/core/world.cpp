@@ -18,6 +18,7 @@
 #include "interfaces/mpi/core/program_call.hpp"
 #include "interfaces/mpi/core/request.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/job/job.hpp"
 #include "runtime/launch/attached_rank.hpp"
 #include "runtime/team/collective_watchdog.hpp"
 #include "runtime/team/new_team.hpp"
@@ -67,6 +68,12 @@ Comm* predefined_comm(std::shared_ptr<Team> team, const char* name) {
   return comm;
 }
 
+/// What goes wrong meanwhile is told with the rank that this is to become.
+std::unique_ptr<internals::AttachedRank> attach(const internals::RankReporter& reporter, CallLock* lock) {
+  this_process().rank = internals::rank_from_environment();
+  return std::make_unique<internals::AttachedRank>(kWiring, reporter, lock);
+}
+
 }  // namespace
 
 World* World::world_ = nullptr;
@@ -77,7 +84,7 @@ pthread_t World::own_thread_{};
 
 World::World(ThreadLevel provided, CallLock* lock)
     : provided_(provided),
-      attached_(std::make_unique<internals::AttachedRank>(kWiring, reporter_, lock)),
+      attached_(attach(reporter_, lock)),
       rank_(attached_->rank()),
       progress_(rank_.loop()),
       buffered_sends_(std::make_unique<BufferedSends>(progress_)) {

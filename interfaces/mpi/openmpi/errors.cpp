@@ -1,3 +1,8 @@
+#include <atomic>
+#include <cstdio>
+#include <string>
+
+#include "interfaces/mpi/core/process.hpp"
 #include "interfaces/mpi/core/world.hpp"
 #include "interfaces/mpi/openmpi/entry.hpp"
 
@@ -16,6 +21,17 @@ int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept 
   return code_to(handle_error(*comm->error_handler, *comm, error, name));
 }
 
+/// Programs that have errors given back may look at none.
+int answer_missing(const char* name, const std::string& text) noexcept {
+  const int code = answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
+  static std::atomic<bool> is_told{false};
+  if (!is_told.exchange(true, std::memory_order_relaxed))
+    std::fprintf(stderr,
+                 "coracle: rank %u: %s; it has returned an error, as the program wants (said of the first such call)\n",
+                 this_process().rank, text.c_str());
+  return code;
+}
+
 }  // namespace
 
 void refuse_outside() {
@@ -32,13 +48,11 @@ int failed(const char* name) noexcept {
 }
 
 int refused(const char* name, const char* what) noexcept {
-  const auto text = fmt::format("{} can't be done: Coracle has no {} yet", name, what);
-  return answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
+  return answer_missing(name, fmt::format("{} can't be done: Coracle has no {} yet", name, what));
 }
 
 int not_written(const char* name) noexcept {
-  const auto text = fmt::format("{} can't be done: it is not written yet in Coracle", name);
-  return answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
+  return answer_missing(name, fmt::format("{} can't be done: it is not written yet in Coracle", name));
 }
 
 }  // namespace coracle::mpi::openmpi

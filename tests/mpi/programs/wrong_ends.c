@@ -65,6 +65,14 @@ static void stay_or_go(const char* how) {
   if (strcmp(how, "pending") == 0) MPI_Issend(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
 }
 
+/* Nobody looks at what they return. */
+static void call_missing_functions(void) {
+  MPI_Win window;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Win_create(&rank_of_world, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_fence(0, window);
+}
+
 static void call_different_collectives(void) {
   double values[12] = {0}, sums[12];
   if (rank_of_world == 1)
@@ -79,6 +87,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "before") == 0) MPI_Comm_size(MPI_COMM_WORLD, &size);
   start(&argc, &argv, how);
   if (rank_of_world == 1) stay_or_go(how);
+  if (rank_of_world == 1 && strcmp(how, "missing") == 0) call_missing_functions();
   if (strcmp(how, "collectives") == 0) call_different_collectives();
   MPI_Finalize();
   if (strcmp(how, "after") == 0) MPI_Barrier(MPI_COMM_WORLD);
