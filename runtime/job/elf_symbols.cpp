@@ -10,15 +10,15 @@
 #include <iterator>
 #include <string_view>
 
-#include "runtime/job/elf_file.hpp"
+#include "runtime/job/elf_contents.hpp"
 
 namespace coracle::internals {
 
 ElfSymbols::ElfSymbols(const std::string& path) {
-  ElfFile file(path);
-  const ElfFile::Section* table = file.section_of_type(SHT_SYMTAB);
+  ElfContents file(path);
+  const ElfContents::Section* table = file.section_of_type(SHT_SYMTAB);
   if (table == nullptr) table = file.section_of_type(SHT_DYNSYM);
-  const ElfFile::Section* const strings = table == nullptr ? nullptr : file.section(table->sh_link);
+  const ElfContents::Section* const strings = table == nullptr ? nullptr : file.section(table->sh_link);
   if (strings == nullptr) return;
   const std::string symbols = file.content(*table);
   const std::string names = file.content(*strings);

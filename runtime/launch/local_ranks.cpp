@@ -278,7 +278,8 @@ Supervisor::Options LocalRanks::supervision(const Guardian& guardian) {
   options.programs = paths_;
   options.timeout = options_.timeout;
   options.stall = options_.stall;
-  options.mpi = &mpi_;
+  const bool is_alone = options_.shape.size == 1;  // to any MPI
+  if (!is_alone && !one_process() && !mpi_.folder().empty()) options.mpi = &mpi_;
   options.reaped = [this, &guardian](pid_t pid) {
     guardian.remove(pid);
     reaped(pid);

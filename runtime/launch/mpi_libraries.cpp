@@ -12,11 +12,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
-#include "runtime/job/elf_file.hpp"
+#include "runtime/job/elf_contents.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -41,39 +42,36 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The files that a process has mapped, each once.
-std::vector<std::string> mapped_files(pid_t process) {
+/// All of Coracle's name one of it as theirs, or are that.
+bool is_coracle(const std::string& file) {
+  ElfContents contents(file);
+  std::vector<std::string> names = contents.loader_texts(DT_NEEDED);
+  std::ranges::move(contents.loader_texts(DT_SONAME), std::back_inserter(names));
+  if (names.empty()) return true;  // one that can't be read is not accused
+  return std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("libcoracle"); });
+}
+
+/// What was loaded beside Coracle's is not called.
+std::optional<OtherMpi> other_mpi_in(pid_t process) {
+  constexpr std::array<std::string_view, 3> kMains{"libmpi.so", "libmpich.so", "libmpi_cray.so"};
+  OtherMpi other;
+  std::set<std::string> mains;
   std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  std::vector<std::string> files;
   for (std::string line; std::getline(maps, line);) {
     const std::size_t begin = line.find('/');
     if (begin == std::string::npos) continue;
     const std::string_view file = std::string_view(line).substr(begin);
-    if (files.empty() || files.back() != file) files.emplace_back(file);
-  }
-  return files;
-}
-
-/// All of Coracle's name one of it as theirs, or are that.
-bool is_coracle(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-  return bytes.empty() || bytes.find("libcoracle") != std::string::npos;  // (one that can't be read is not accused)
-}
-
-std::optional<OtherMpi> other_mpi_in(pid_t process) {
-  constexpr std::array<std::string_view, 3> kMains{"libmpi.so", "libmpich.so", "libmpi_cray.so"};
-  std::optional<OtherMpi> other;
-  bool is_started = false;
-  for (const std::string& file : mapped_files(process)) {
     const std::string_view name = file_name(file);
-    is_started |= name.starts_with("mca_pml_");
-    if (!starts_with_any(name, kMains)) continue;
-    // (As the process itself sees it, in a container perhaps.) What was loaded beside Coracle's is not called.
-    if (is_coracle(fmt::format("/proc/{}/root{}", process, file))) return std::nullopt;
-    if (!other) other = OtherMpi{file, false};
+    other.is_started |= name.starts_with("mca_pml_");
+    other.is_fortran |= name.starts_with("libmpi_mpifh.so");
+    if (starts_with_any(name, kMains)) mains.emplace(file);
   }
-  if (other) other->is_started = is_started;
+  // (As the process itself sees them, in a container perhaps.)
+  if (mains.empty() || std::ranges::any_of(mains, [process](const std::string& file) {
+        return is_coracle(fmt::format("/proc/{}/root{}", process, file));
+      }))
+    return std::nullopt;
+  other.library = *mains.begin();
   return other;
 }
 
@@ -91,11 +89,12 @@ std::vector<pid_t> children_of(pid_t process) {
 
 /// Its processes are ranks of its own.
 bool is_launcher(pid_t process) {
-  constexpr std::array<std::string_view, 8> kLaunchers{"mpirun", "mpiexec", "orterun", "prte",
-                                                       "prun",   "srun",    "hydra",   "coracle"};
+  constexpr std::array<std::string_view, 16> kLaunchers{
+      "mpirun", "mpiexec", "mpirun_rsh", "orterun", "orted", "prte", "prted",           "prterun",
+      "prun",   "srun",    "jsrun",      "aprun",   "palsd", "flux", "hydra_pmi_proxy", "coracle"};
   std::string name;
   std::ifstream(fmt::format("/proc/{}/comm", process)) >> name;
-  return starts_with_any(name, kLaunchers);
+  return std::ranges::find(kLaunchers, std::string_view(name).substr(0, name.find('.'))) != kLaunchers.end();
 }
 
 }  // namespace
@@ -105,23 +104,27 @@ MpiLibraries::MpiLibraries() : folder_(find_folder()) {}
 std::string MpiLibraries::preload_for(const std::string& program) const {
   // Either would end a name in LD_PRELOAD.
   if (folder_.empty() || folder_.find_first_of(" :") != std::string::npos) return "";
-  ElfFile file(program);
+  ElfContents file(program);
   if (file.loader_texts(DT_RPATH).empty() || !file.loader_texts(DT_RUNPATH).empty()) return "";
   bool wants_mpi = false;
   bool wants_fortran = false;
   for (const std::string& needed : file.loader_texts(DT_NEEDED)) {
+    if (needed.starts_with("libasan.so")) return "";  // it refuses to start behind another library
     if (!needed.starts_with("libmpi") || !needed.ends_with(".so.40")) continue;
     wants_mpi = true;
     wants_fortran |= needed.starts_with("libmpi_mpifh") || needed.starts_with("libmpi_usempi");
   }
-  std::string preload;
-  if (wants_mpi) preload = folder_ + "/libmpi.so.40";
-  if (wants_fortran) preload += fmt::format(":{}/libmpi_mpifh.so.40", folder_);
-  return preload;
+  return wants_mpi ? libraries(wants_fortran) : "";
+}
+
+std::string MpiLibraries::libraries(bool with_fortran) const {
+  const std::string fortran = with_fortran ? fmt::format(":{}/libmpi_mpifh.so.40", folder_) : "";
+  return fmt::format("{}/libmpi.so.40{}", folder_, fortran);
 }
 
 std::string MpiLibraries::words_of(const std::string& rank, const OtherMpi& other) const {
-  const std::string what = rank + (other.is_started ? " runs over " : " has loaded ") + other.library +
+  const std::string what = rank + (other.is_of_child ? " has started a process that" : "") +
+                           (other.is_started ? " runs over " : " has loaded ") + other.library +
                            ", which is not Coracle's: " +
                            (other.is_started ? "by that MPI each rank is a job of its own"
                                              : "should it call that MPI, each rank is a job of its own");
@@ -130,8 +133,9 @@ std::string MpiLibraries::words_of(const std::string& rank, const OtherMpi& othe
            ". What was compiled for Open MPI 4 (libmpi.so.40) runs over Coracle; compile it anew, by coracle-mpicc";
   return fmt::format(
       "{}. Coracle's is found by LD_LIBRARY_PATH, but DT_RPATH in a file comes before that, and a script "
-      "may set it anew: 'coracle run -x LD_PRELOAD={}/libmpi.so.40 ...' puts it first",
-      what, folder_);
+      "may set it anew: 'coracle run -x LD_PRELOAD={} ...' puts it first (with --place process, where a "
+      "script starts the program)",
+      what, libraries(other.is_fortran));
 }
 
 std::optional<OtherMpi> other_mpi_of(pid_t process) {
@@ -139,7 +143,10 @@ std::optional<OtherMpi> other_mpi_of(pid_t process) {
   std::vector<pid_t> family{process};
   for (std::size_t i = 0; i < std::min(family.size(), kMost); ++i) {
     if (is_launcher(family[i])) continue;
-    if (std::optional<OtherMpi> other = other_mpi_in(family[i])) return other;
+    if (std::optional<OtherMpi> other = other_mpi_in(family[i])) {
+      other->is_of_child = i > 0;
+      return other;
+    }
     const std::vector<pid_t> children = children_of(family[i]);
     family.insert(family.end(), children.begin(), children.end());
   }

@@ -10,8 +10,10 @@ namespace coracle::internals {
 
 /// An MPI that is not Coracle's. To it a rank is a job of its own.
 struct OtherMpi {
-  std::string library;      ///< Its file.
-  bool is_started = false;  ///< MPI_Init has been called, surely; else that is not known.
+  std::string library;       ///< Its file.
+  bool is_fortran = false;   ///< Its library for Fortran is there, too.
+  bool is_started = false;   ///< MPI_Init has been called, surely; else that is not known.
+  bool is_of_child = false;  ///< Not the process that was asked for has it, but one that it has started.
 };
 
 class MpiLibraries {
@@ -24,10 +26,12 @@ class MpiLibraries {
   /// What the loader is to be told in LD_PRELOAD of a program that would look elsewhere first, by its DT_RPATH; "":
   /// nothing, LD_LIBRARY_PATH does. `program`: its path.
   std::string preload_for(const std::string& program) const;
-  /// What is to be said of `other`, which the rank of this name has loaded.
+  /// What is to be said of `other`, which `rank`, the name of one, has loaded.
   std::string words_of(const std::string& rank, const OtherMpi& other) const;
 
  private:
+  std::string libraries(bool with_fortran) const;
+
   std::string folder_;
 };
 

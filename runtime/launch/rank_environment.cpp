@@ -47,15 +47,21 @@ std::vector<std::string> given_environment(const std::vector<std::string>& own) 
   return environment;
 }
 
-/// Puts `first` before what a variable of the environment holds. (An empty folder would be the present one.)
-void put_first(std::vector<std::string>& environment, std::string_view variable, const std::string& first) {
-  if (first.empty()) return;
+/// Adds `words` to the list that a variable of the environment holds, at its head or its end. (An empty folder would be
+/// the present one.)
+void add_to_list(std::vector<std::string>& environment, std::string_view variable, const std::string& words,
+                 bool at_head) {
+  if (words.empty()) return;
   const auto place =
       std::ranges::find_if(environment, [variable](const std::string& each) { return each.starts_with(variable); });
   if (place == environment.end())
-    environment.push_back(fmt::format("{}{}", variable, first));
+    environment.push_back(fmt::format("{}{}", variable, words));
+  else if (place->size() == variable.size())
+    *place += words;
+  else if (at_head)
+    place->insert(variable.size(), words + ':');
   else
-    place->insert(variable.size(), place->size() > variable.size() ? first + ':' : first);
+    *place += ':' + words;
 }
 
 }  // namespace
@@ -80,8 +86,9 @@ std::vector<std::string> rank_environment(const JobRegion& region, std::uint32_t
   const std::uint32_t program = program_of(options, rank);
   std::vector<std::string> environment = given_environment(options.programs[program].environment);
   std::erase_if(environment, [](const std::string& variable) { return is_own(variable); });
-  put_first(environment, "LD_LIBRARY_PATH=", loader.folder);
-  put_first(environment, "LD_PRELOAD=", loader.preload);
+  add_to_list(environment, "LD_LIBRARY_PATH=", loader.folder, true);
+  // Tools that the user loads stand between the program and MPI.
+  add_to_list(environment, "LD_PRELOAD=", loader.preload, false);
   environment.push_back(region.environment());
   const std::uint32_t size = region.shape().size;
   environment.push_back(fmt::format("CORACLE_RANK={}", rank));

@@ -11,10 +11,10 @@
 
 namespace coracle::internals {
 
-/// What the loader of a rank's program is told, before what the user's environment tells it; "": nothing.
+/// What the loader of a rank's program is told beside what the user's environment tells it; "": nothing.
 struct LoaderWishes {
-  std::string folder;   ///< For LD_LIBRARY_PATH.
-  std::string preload;  ///< For LD_PRELOAD.
+  std::string folder;   ///< For LD_LIBRARY_PATH, at its head.
+  std::string preload;  ///< For LD_PRELOAD, at its end.
 };
 
 /// Of `rank`, one of the node whose region this is.

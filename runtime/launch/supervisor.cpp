@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -28,6 +29,13 @@ constexpr auto kKillPatience = 10s;    // for the kernel to end what was killed
 constexpr auto kLookForWaits = 500ms;  // see Supervisor::look_for_waits
 constexpr auto kSourcePatience = 1500ms;
 constexpr int kTimedOut = 124;  // as timeout(1)
+
+/// For so long this thread has run.
+std::chrono::nanoseconds processor_time() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -182,36 +190,47 @@ Task<> Supervisor::look_for_waits() {
 }
 
 /// Ranks that another MPI takes for jobs of their own would end well, one like the other, and nobody would know.
-/// MPI_Init takes longer than the first looks are apart; who has come to Coracle is looked at no more.
+/// MPI_Init takes longer than the first looks are apart; who has come to Coracle is looked at no more. What a rank has
+/// started may be meant to be alone: of that is only told.
 Task<> Supervisor::look_for_other_mpi() {
-  constexpr std::size_t kLooks = 8;  // What one does the others do.
-  constexpr std::chrono::nanoseconds kLongest = 30s;
-  int seen = 0;
-  for (std::chrono::nanoseconds pause = 40ms;; pause = std::min(pause * 5 / 4, kLongest)) {
+  // All that share an address space have loaded the same, as far as can be seen.
+  const bool is_shared = region_.shape().placement == Placement::pvas;
+  const std::size_t at_once = is_shared ? 1 : 8;
+  constexpr std::size_t kSureLooks = 8;
+  constexpr int kShare = 20;  // of the launcher's time, which many ranks need while they start
+  constexpr std::chrono::nanoseconds kLongest = 1s;
+  std::size_t turn = 0;
+  std::size_t seen = 0;
+  std::chrono::nanoseconds took{0};
+  for (std::chrono::nanoseconds pause = 40ms;; pause = std::max(kShare * took, std::min(pause * 5 / 4, kLongest))) {
     co_await sleep_for(pause);
     const Mutex::Lock nobody_reaps = co_await reaping_.lock();
     if (ending_) co_return;
-    std::size_t looks = 0;
-    for (const RankProcess& process : ranks_.all()) {
-      if (!process.running || !process.any_at(region_, RankPhase::starting)) continue;
-      if (++looks > kLooks) break;
+    const std::chrono::nanoseconds begin = processor_time();
+    std::vector<const RankProcess*> suspects;
+    for (const RankProcess& process : ranks_.all())
+      if (process.running && process.any_at(region_, RankPhase::starting)) suspects.push_back(&process);
+    for (std::size_t i = 0; i < std::min(at_once, suspects.size()); ++i) {
+      const RankProcess& process = *suspects[turn++ % suspects.size()];
       const std::optional<OtherMpi> other = other_mpi_of(process.pid);
       if (!other) continue;
-      other_mpi_ = options_.mpi->words_of(process.name(), *other);
-      if (other->is_started) {
+      const bool may_be_another = is_shared && !other->is_of_child;
+      other_mpi_ = {process.first_rank, options_.mpi->words_of(may_be_another ? "a rank" : process.name(), *other)};
+      if (other->is_started && !other->is_of_child && !survives()) {
         ++failures_;
-        verdict_.add({std::exchange(other_mpi_, "")}, survives());
+        verdict_.add({other_mpi_.words});
         end_job();
         co_return;
       }
-      if (++seen == kLooks) tell_other_mpi();
+      if (++seen == kSureLooks || other->is_started) tell_other_mpi();
       break;
     }
+    took = processor_time() - begin;
   }
 }
 
 void Supervisor::tell_other_mpi() {
-  if (!other_mpi_.empty() && !std::exchange(other_mpi_told_, true)) say("{}", other_mpi_);
+  if (!other_mpi_.words.empty() && !std::exchange(other_mpi_.is_told, true)) say("{}", other_mpi_.words);
 }
 
 HealthAnswer Supervisor::health(std::uint32_t rank) noexcept {
@@ -340,7 +359,10 @@ void Supervisor::finish() {
     failures_ = 1;
     verdict_.add({failure}, survives());
   }
-  if (!ending_ && failures_ == 0) tell_other_mpi();
+  // (Who has come to Coracle after all had no use for the other.)
+  if (!ending_ && !other_mpi_.words.empty() &&
+      region_.block(other_mpi_.rank).phase.load(std::memory_order_relaxed) == RankPhase::starting)
+    tell_other_mpi();
   tell_verdict();
   if (options_.failed || (!ending_ && failures_ == 0)) return;
   write_to_user(crash_details());

@@ -120,8 +120,12 @@ class Supervisor final : public HealthSource {
   bool all_stopped_ = false;       ///< By Ctrl-Z.
   bool looking_ = false;           ///< At stopped ranks.
   bool unattached_ended_ = false;  ///< A rank ended well without ever having attached.
-  std::string other_mpi_;          ///< What is to be said of one that a rank has loaded, and perhaps does not use.
-  bool other_mpi_told_ = false;
+  /// Of one that a rank has loaded, and perhaps does not use.
+  struct {
+    std::uint32_t rank = 0;
+    std::string words;
+    bool is_told = false;
+  } other_mpi_;
   LocalStates states_;
   StallWatch stall_watch_{states_};
 };

@@ -68,7 +68,7 @@ Comm* predefined_comm(std::shared_ptr<Team> team, const char* name) {
   return comm;
 }
 
-/// What goes wrong meanwhile is told with the rank that this is to become.
+/// What goes wrong meanwhile is told with the rank that this is to become. (From PMIx it is known only later.)
 std::unique_ptr<internals::AttachedRank> attach(const internals::RankReporter& reporter, CallLock* lock) {
   this_process().rank = internals::rank_from_environment();
   return std::make_unique<internals::AttachedRank>(kWiring, reporter, lock);

@@ -1,4 +1,4 @@
-// ElfFile: what a file of code says of itself, to be asked for piece by piece.
+// ElfContents: what a file of code says of itself, to be asked for piece by piece.
 #pragma once
 
 #include <link.h>
@@ -15,11 +15,11 @@ namespace coracle::internals {
 
 /// A program or a library of this machine's kind. Any other file, or none, has no sections. Whatever a file says of
 /// itself is looked for within it.
-class ElfFile {
+class ElfContents {
  public:
   using Section = ElfW(Shdr);
 
-  explicit ElfFile(const std::string& path);
+  explicit ElfContents(const std::string& path);
 
   /// Null: there are not so many.
   const Section* section(std::size_t number) const noexcept {

@@ -1,5 +1,5 @@
 // Read by its sections, which a file that has been stripped has still.
-#include "runtime/job/elf_file.hpp"
+#include "runtime/job/elf_contents.hpp"
 
 #include <elf.h>
 
@@ -10,7 +10,7 @@
 
 namespace coracle::internals {
 
-ElfFile::ElfFile(const std::string& path) {
+ElfContents::ElfContents(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;  // a pipe would never end
   file_.open(path, std::ios::binary);
@@ -25,19 +25,19 @@ ElfFile::ElfFile(const std::string& path) {
   }
 }
 
-const ElfFile::Section* ElfFile::section_of_type(std::uint32_t type) const noexcept {
+const ElfContents::Section* ElfContents::section_of_type(std::uint32_t type) const noexcept {
   const auto found = std::ranges::find(sections_, type, &Section::sh_type);
   return found == sections_.end() ? nullptr : &*found;
 }
 
-std::string ElfFile::content(const Section& section) {
+std::string ElfContents::content(const Section& section) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
   if (section.sh_type == SHT_NOBITS || section.sh_size > std::min(kMost, size())) return {};
   std::string bytes(section.sh_size, '\0');
   return read_bytes(section.sh_offset, std::as_writable_bytes(std::span(bytes))) ? bytes : std::string();
 }
 
-std::vector<std::string> ElfFile::loader_texts(std::int64_t tag) {
+std::vector<std::string> ElfContents::loader_texts(std::int64_t tag) {
   const Section* const table = section_of_type(SHT_DYNAMIC);
   const Section* const strings = table == nullptr ? nullptr : section(table->sh_link);
   if (strings == nullptr) return {};
@@ -53,14 +53,14 @@ std::vector<std::string> ElfFile::loader_texts(std::int64_t tag) {
   return found;
 }
 
-std::uint64_t ElfFile::size() {
+std::uint64_t ElfContents::size() {
   file_.clear();
   file_.seekg(0, std::ios::end);
   const auto end = static_cast<std::streamoff>(file_.tellg());
   return end < 0 ? 0 : static_cast<std::uint64_t>(end);
 }
 
-bool ElfFile::read_bytes(std::uint64_t at, std::span<std::byte> to) {
+bool ElfContents::read_bytes(std::uint64_t at, std::span<std::byte> to) {
   file_.clear();
   file_.seekg(static_cast<std::streamoff>(at));
   file_.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
