@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -24,6 +24,7 @@
 #include "runtime/core/task.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/listeners.hpp"
+#include "runtime/launch/mapping_check.hpp"
 #include "runtime/launch/processes.hpp"
 #include "runtime/launch/rank_environment.hpp"
 #include "runtime/launch/say.hpp"
@@ -55,60 +56,16 @@ bool wants_huge_pages() {
   throw Error(Errc::bad_input, fmt::format("CORACLE_HUGE_PAGES is \"{}\"; it may be yes (the default) or no", wanted));
 }
 
-std::size_t mapping_limit() {
-  std::ifstream file("/proc/sys/vm/max_map_count");
-  std::size_t limit = 65530;  // the kernel's own default
-  file >> limit;
-  return limit;
+/// Until the first rank of the job, process `first`, has mapped what its start needs, or `is_up`: it has come to
+/// Coracle or ended. One that has not after 10 s is taken as it is.
+Task<> watch_first(MappingCheck& mappings, pid_t first, const std::function<bool()>& is_up) {
+  constexpr int kPolls = 2000;
+  for (int poll = 0; poll < kPolls; ++poll) {
+    co_await sleep_for(std::chrono::milliseconds(MappingCheck::kPollMs));
+    const bool up = is_up();
+    if (mappings.has_started(pvas::count_mappings(), ProcessState::of(first)) || up) break;
+  }
 }
-
-/// Whether all ranks of a job fit into one address space, which may have only vm.max_map_count mappings. The address
-/// space itself refuses the task that would not fit (pvas/mapping_budget.hpp), but guesses what one needs; here the
-/// first rank is measured.
-class MappingCheck {
- public:
-  /// Counts what is mapped before the first rank starts.
-  MappingCheck() : limit_(mapping_limit()), before_(pvas::count_mappings()), most_(before_) {}
-
-  /// True when a job of `ranks` is so small that it need not be checked.
-  bool surely_fits(std::uint32_t ranks) const noexcept {
-    constexpr std::size_t kMostPerRank = 80;  // a C++ program has some 36, one with many libraries more
-    return before_ + ranks * kMostPerRank < limit_;
-  }
-
-  /// Watches the first rank map its program and libraries, until `is_up` or nothing more has come for a while, at most
-  /// a second.
-  Task<> watch_first(std::function<bool()> is_up) {
-    constexpr int kPolls = 200;
-    constexpr int kQuietPolls = 20;
-    for (int poll = 0, quiet = 0; poll < kPolls && quiet < kQuietPolls; ++poll, ++quiet) {
-      co_await sleep_for(std::chrono::milliseconds(5));
-      const bool up = is_up();
-      const std::size_t now = pvas::count_mappings();
-      if (now > most_) quiet = 0;
-      most_ = std::max(most_, now);
-      if (up) break;
-    }
-  }
-  /// Throws Error, with the remedy, if `ranks` of the kind that has been watched don't fit. Those of none do.
-  void refuse(std::uint32_t ranks) const {
-    if (most_ == before_) return;
-    constexpr std::size_t kLater = 4;  // what a rank maps once it works: heaps, rings
-    const std::size_t per_rank = most_ - before_ + kLater;
-    const std::size_t wanted = before_ + ranks * per_rank;
-    if (wanted < limit_) return;
-    throw Error(
-        std::make_error_code(std::errc::not_enough_memory),
-        fmt::format("{} ranks in one address space need about {} mappings, but vm.max_map_count is {}: room for {} "
-                    "ranks of this program. Start fewer, raise it (sysctl vm.max_map_count={}), or use --place process",
-                    ranks, wanted, limit_, (limit_ - before_) / per_rank, (wanted / 65536 + 1) * 65536));
-  }
-
- private:
-  std::size_t limit_;
-  std::size_t before_;
-  std::size_t most_;  // so far
-};
 
 }  // namespace
 
@@ -291,16 +248,19 @@ Task<> LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian) {
   supervisor.accompany(guardian);
   if (device_owner_) supervisor.accompany(*device_owner_);
   const std::uint32_t first = region_.first_rank();
-  MappingCheck mappings;
+  MappingCheck mappings = MappingCheck::of_this_process();
+  pid_t first_pid = 0;
   for (std::uint32_t i = 0; i < processes(); ++i) {
     if (!co_await supervisor.may_start()) co_return;
     if (i == 1 && space_ && !mappings.surely_fits(processes())) {
-      co_await mappings.watch_first([&supervisor] { return supervisor.ending() || supervisor.ranks().any_attached(); });
+      const auto is_up = [&supervisor] { return supervisor.ending() || supervisor.ranks().any_attached(); };
+      co_await watch_first(mappings, first_pid, is_up);
       if (!co_await supervisor.may_start()) co_return;  // that has taken a while
     }
     try {
       mappings.refuse(processes());
       const pid_t pid = start(first + i, guardian);
+      if (i == 0) first_pid = pid;
       supervisor.add(pid, first + i, held());
       if (options_.verbose) say("rank {} is process {}", first + i, pid);
     } catch (const Error& error) {

@@ -109,8 +109,10 @@ struct AddressSpace::State {
   Mode mode = Mode::rlimit;
   std::string mode_reason;
 
-  /// Tasks that have not shown yet that all their libraries are mapped; without the hook none ever does.
+  /// Tasks that have not shown yet that all their libraries are mapped. Without the hook none ever does: then those
+  /// that have come since the last count.
   std::size_t starting() const noexcept {
+    if (mode == Mode::rlimit) return mappings.uncounted();
     const auto is_starting = [](const auto& entry) { return entry.second.partition->is_starting(); };
     return static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), is_starting));
   }
@@ -187,7 +189,7 @@ pid_t AddressSpace::spawn(const SpawnOptions& options) {
   CORACLE_ASSERT(state_ != nullptr, "the address space was destroyed or moved from");
   check(options);
   const ProgramLaunch launch = state_->programs.resolve(options);
-  state_->mappings.admit(options.program, [this] { return state_->starting(); });
+  state_->mappings.admit(options.program, state_->tasks.size(), [this] { return state_->starting(); });
   const std::size_t slot = state_->next_slot(options.program);
   auto partition = std::make_unique<Partition>(state_->layout_of(slot),
                                                state_->mode == Mode::patched ? &state_->sites.get() : nullptr);

@@ -11,26 +11,34 @@ namespace coracle::internals::pvas {
 /// Mappings of the calling process, by reading /proc/self/maps: some 0.5 µs each.
 std::size_t count_mappings();
 
-/// Keeps an upper estimate and counts anew only when that says "full", so that a spawn costs O(1) on average.
+/// Keeps an estimate and counts anew when the tasks have doubled or it says "full", so that a spawn costs O(1) on
+/// average. What a task needs is a guess until eight have come, then what the last ones have mapped.
 class MappingBudget {
  public:
-  /// What a C++ program of a handful of libraries needs.
+  /// The guess, and the least: what a C++ program of a handful of libraries needs.
   static constexpr std::size_t kPerTask = 40;
 
   /// `limit` 0: the kernel's vm.max_map_count.
   explicit MappingBudget(std::size_t limit);
 
-  /// Before a task is spawned. `starting` tells how many tasks have not mapped all their libraries yet. Throws Error
-  /// naming `program`, the limit and the remedy.
-  void admit(const std::string& program, const std::function<std::size_t()>& starting);
+  /// Before a task is spawned beside `tasks`. `starting` tells how many of them have not mapped all their libraries
+  /// yet. Throws Error naming `program`, the limit and the remedy.
+  void admit(const std::string& program, std::size_t tasks, const std::function<std::size_t()>& starting);
+
+  /// Tasks since the mappings were last counted.
+  std::size_t uncounted() const noexcept { return uncounted_; }
 
  private:
   bool fits() const noexcept;
+  void count(std::size_t tasks, std::size_t starting);
 
   std::size_t fixed_limit_;
   std::size_t limit_;
-  std::size_t counted_;
-  std::size_t expected_ = 0;  ///< Tasks that may not be in counted_ with all their mappings.
+  std::size_t counted_;            ///< Mappings, the last time.
+  std::size_t counted_tasks_ = 0;  ///< Tasks then.
+  std::size_t starting_ = 0;       ///< Of those, the ones that may not have been in counted_ with all their mappings.
+  std::size_t uncounted_ = 0;
+  std::size_t per_task_ = kPerTask;
 };
 
 }  // namespace coracle::internals::pvas

@@ -1,10 +1,11 @@
 /* The smallest task: allocates a little, may report to an address in the root's memory, and waits for the end of its
-   input. usage: pvas-small exit CODE | pvas-small meet ADDRESS | pvas-small put ADDRESS VALUE | pvas-small publish
-   ADDRESS VALUE */
+   input. usage: pvas-small exit CODE | pvas-small meet ADDRESS [MAPPINGS] | pvas-small put ADDRESS VALUE |
+   pvas-small publish ADDRESS VALUE */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static int own_global = 5;
@@ -27,6 +28,16 @@ static int meet(int* counter) {
   return own_global == 6 ? 0 : 3;
 }
 
+/* As many libraries would: pages that differ from their neighbours in what may be done with them. */
+static int add_mappings(int count) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char* pages = mmap(NULL, (size_t)count * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return -1;
+  for (int i = 0; i < count; i += 2)
+    if (mprotect(pages + (size_t)i * page, page, PROT_READ | PROT_WRITE) != 0) return -1;
+  return 0;
+}
+
 /* Tells the root where this task's global is, and waits until a peer has stored VALUE there. */
 static int publish(int** place, int value) {
   __atomic_store_n(place, &own_global, __ATOMIC_RELEASE);
@@ -46,6 +57,8 @@ static int put(int** place, int value) {
 int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "exit") == 0) return atoi(argv[2]);
   if (argc == 3 && strcmp(argv[1], "meet") == 0) return meet(address_of(argv[2]));
+  if (argc == 4 && strcmp(argv[1], "meet") == 0)
+    return add_mappings(atoi(argv[3])) == 0 ? meet(address_of(argv[2])) : 4;
   if (argc == 4 && strcmp(argv[1], "publish") == 0) return publish(address_of(argv[2]), atoi(argv[3]));
   if (argc == 4 && strcmp(argv[1], "put") == 0) return put(address_of(argv[2]), atoi(argv[3]));
   fprintf(stderr, "pvas-small: bad arguments\n");

@@ -37,7 +37,9 @@ std::size_t resident_pages() {
 /// Tasks that meet at a counter and live until release().
 class Crowd {
  public:
-  explicit Crowd(AddressSpace& space) : space_(space) { REQUIRE(::pipe2(pipe_.data(), O_CLOEXEC) == 0); }
+  explicit Crowd(AddressSpace& space, int mappings = 0) : space_(space), mappings_(mappings) {
+    REQUIRE(::pipe2(pipe_.data(), O_CLOEXEC) == 0);
+  }
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
   ~Crowd() {
@@ -46,6 +48,7 @@ class Crowd {
 
   void add() {
     SpawnOptions options = command({helper("pvas-small"), "meet", hex(&arrived_)});
+    if (mappings_ != 0) options.arguments.push_back(std::to_string(mappings_));
     options.stdin_fd = pipe_[0];
     pids_.push_back(space_.spawn(options));
   }
@@ -64,6 +67,7 @@ class Crowd {
 
  private:
   AddressSpace& space_;
+  int mappings_;  // of each, more than a small program has
   std::array<int, 2> pipe_{};
   std::atomic<int> arrived_{0};
   std::vector<pid_t> pids_;
@@ -153,6 +157,26 @@ TEST_CASE("pvas: near vm.max_map_count a task is refused with the remedy, and th
   CHECK(count_mappings() < 200 + 1000);
   crowd.release();
   CHECK(space.wait(space.spawn(command({"/bin/true"}))).ok());  // Room again.
+}
+
+TEST_CASE("pvas: tasks of many libraries are refused before they fill vm.max_map_count, also in rlimit mode") {
+  CORACLE_NEEDS_PVAS();
+  for (const bool rlimit : {false, true}) {
+    CAPTURE(rlimit);
+    AddressSpace space = AddressSpace::create({.force_rlimit_mode = rlimit, .max_mappings = count_mappings() + 3000});
+    const std::size_t before = count_mappings();
+    Crowd crowd(space, 100);
+    const std::string failure = error_of([&] {
+      while (crowd.size() < 200) {
+        crowd.add();
+        crowd.meet();
+      }
+    });
+    CHECK(failure.find("sysctl vm.max_map_count=") != std::string::npos);
+    CHECK(count_mappings() < before + 3000);
+    CHECK(crowd.size() >= 15);  // of some 24
+    crowd.release();
+  }
 }
 
 TEST_CASE("pvas: more tasks than partitions are refused") {
