@@ -26,7 +26,7 @@ MappingCheck MappingCheck::of_this_process() {
 }
 
 bool MappingCheck::surely_fits(std::uint32_t ranks) const noexcept {
-  constexpr std::size_t kMostPerRank = 1000;  // a C++ program has some 36, one of Coracle 80, one of 150 libraries 700
+  constexpr std::size_t kMostPerRank = 1000;  // a C++ program has some 36, one of Coracle 80, LAMMPS 310
   return before_ + ranks * kMostPerRank < limit_;
 }
 

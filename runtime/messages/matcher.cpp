@@ -102,9 +102,13 @@ void KeyedQueues::grow() {
     if (bucket.head != nullptr) buckets_[place_of(bucket.key)] = bucket;
 }
 
-void Matcher::post_beside_others(Posted& receive) {
-  if (only_ != nullptr) append(*std::exchange(only_, nullptr));
+void Matcher::post_in_table(Posted& receive) {
+  if (!in_table_) {
+    in_table_ = true;
+    for (std::size_t place = 0; place < posted_; ++place) append(*few_[place]);
+  }
   append(receive);
+  ++posted_;
 }
 
 void Matcher::append(Posted& receive) {
@@ -113,16 +117,18 @@ void Matcher::append(Posted& receive) {
   ++receives_of_[kind_of(receive.wanted)];
 }
 
-void Matcher::remove(Posted& receive) noexcept {
+void Matcher::withdraw_from_table(Posted& receive) noexcept {
   receives_.remove(receive.wanted, receive.link);
   --receives_of_[kind_of(receive.wanted)];
+  in_table_ = --posted_ != 0;
 }
 
-Matcher::Posted* Matcher::match_many(const Envelope& envelope) noexcept {
+Matcher::Posted* Matcher::match_in_table(const Envelope& envelope) noexcept {
   if (receives_of_[0] == posted_) [[likely]] {  // none leaves anything open
     QueueLink* const link = receives_.take_front(envelope);
     if (link == nullptr) return nullptr;
     receives_of_[0] = --posted_;
+    in_table_ = posted_ != 0;
     return static_cast<Posted*>(link->owner);
   }
   Posted* earliest = nullptr;
@@ -133,17 +139,18 @@ Matcher::Posted* Matcher::match_many(const Envelope& envelope) noexcept {
     auto* receive = static_cast<Posted*>(link->owner);
     if (earliest == nullptr || receive->order < earliest->order) earliest = receive;
   }
-  if (earliest != nullptr) withdraw(*earliest);
+  if (earliest != nullptr) withdraw_from_table(*earliest);
   return earliest;
 }
 
 void Matcher::keep(Unexpected& message) {
+  for (std::size_t kind = 0; kind < kKinds; ++kind)
+    if (sorted_[kind]) messages_[kind].append(opened(message.envelope, kind), message.links[kind]);
   message.before = last_;
   message.after = nullptr;
   (last_ != nullptr ? last_->after : first_) = &message;
   last_ = &message;
-  for (std::size_t kind = 0; kind < kKinds; ++kind)
-    if (sorted_[kind]) messages_[kind].append(opened(message.envelope, kind), message.links[kind]);
+  ++kept_;
 }
 
 void Matcher::remove(Unexpected& message) noexcept {
@@ -151,6 +158,7 @@ void Matcher::remove(Unexpected& message) noexcept {
   (message.after != nullptr ? message.after->before : last_) = message.before;
   for (std::size_t kind = 0; kind < kKinds; ++kind)
     if (sorted_[kind]) messages_[kind].remove(opened(message.envelope, kind), message.links[kind]);
+  if (--kept_ == 0) sorted_ = {};
 }
 
 Matcher::Unexpected* Matcher::find_among_many(const Envelope& wanted) {

@@ -83,31 +83,34 @@ class Matcher {
   };
 
   void post(Posted& receive) {
-    if (posted_++ == 0) [[likely]]
-      only_ = &receive;
+    if (posted_ < kFew && !in_table_) [[likely]]
+      few_[posted_++] = &receive;
     else
-      post_beside_others(receive);
+      post_in_table(receive);
   }
   /// It waits no longer.
   void withdraw(Posted& receive) noexcept {
-    --posted_;
-    if (only_ != nullptr)
-      only_ = nullptr;
-    else
-      remove(receive);
+    if (in_table_) return withdraw_from_table(receive);
+    std::size_t place = 0;
+    while (few_[place] != &receive) ++place;
+    take_of_few(place);
   }
   /// For a message that has come: the receive that takes it, which waits no longer; or null.
   Posted* match(const Envelope& envelope) noexcept {
-    if (only_ == nullptr) return posted_ == 0 ? nullptr : match_many(envelope);
-    if (!accepts(only_->wanted, envelope)) return nullptr;
-    posted_ = 0;
-    return std::exchange(only_, nullptr);
+    if (in_table_) return match_in_table(envelope);
+    for (std::size_t place = 0; place < posted_; ++place)
+      if (accepts(few_[place]->wanted, envelope)) return take_of_few(place);
+    return nullptr;
   }
   /// A receive that waits and that `is_it()`, or null. All with the same envelope must be alike in that. The search
   /// begins with `place` 0; when what it has found is withdrawn, it can go on.
   template <class Predicate>
   Posted* find_posted(std::size_t& place, Predicate is_it) const noexcept {
-    if (only_ != nullptr) return is_it(*only_) ? only_ : nullptr;
+    if (!in_table_) {
+      for (; place < posted_; ++place)
+        if (is_it(*few_[place])) return few_[place];
+      return nullptr;
+    }
     QueueLink* link =
         receives_.find_front(place, [&is_it](const void* owner) { return is_it(*static_cast<const Posted*>(owner)); });
     return link == nullptr ? nullptr : static_cast<Posted*>(link->owner);
@@ -120,30 +123,49 @@ class Matcher {
   /// Of a message that no receive has taken.
   void keep(Unexpected& message);
   void remove(Unexpected& message) noexcept;
-  /// The first that a receive accepts, or null. It stays. Not const: the first who leaves an envelope open in some way
-  /// has the messages sorted for that.
-  Unexpected* find(const Envelope& wanted) { return first_ == nullptr ? nullptr : find_among_many(wanted); }
+  /// The first that a receive accepts, or null. It stays. Not const: where there are many, the first who leaves an
+  /// envelope open in some way has them sorted for that.
+  Unexpected* find(const Envelope& wanted) {
+    if (kept_ > kFew) [[unlikely]]
+      return find_among_many(wanted);
+    Unexpected* message = first_;
+    while (message != nullptr && !accepts(wanted, message->envelope)) message = message->after;
+    return message;
+  }
 
   std::size_t posted() const noexcept { return posted_; }
   /// In the order of their coming, by `after`.
   Unexpected* first() const noexcept { return first_; }
 
  private:
-  void post_beside_others(Posted& receive);
+  /// So many are looked through one by one, which takes less time than to find one of them in a table.
+  static constexpr std::size_t kFew = 8;
+
+  Posted* take_of_few(std::size_t place) noexcept {
+    Posted* const taken = few_[place];
+    for (--posted_; place < posted_; ++place) few_[place] = few_[place + 1];
+    return taken;
+  }
+  void post_in_table(Posted& receive);
   void append(Posted& receive);
-  void remove(Posted& receive) noexcept;
-  Posted* match_many(const Envelope& envelope) noexcept;
+  void withdraw_from_table(Posted& receive) noexcept;
+  Posted* match_in_table(const Envelope& envelope) noexcept;
   Unexpected* find_among_many(const Envelope& wanted);
   void sort_for(std::size_t kind);
 
-  Posted* only_ = nullptr;  // the one receive that waits, kept out of the table; null when there are more
-  KeyedQueues receives_;
-  std::array<std::size_t, kKinds> receives_of_{};  // how many wait
+  // Receives that wait: few, in the order in which they were posted, or, from the first one too many on until none
+  // waits, all of them in a table.
+  std::array<Posted*, kFew> few_;
   std::size_t posted_ = 0;
+  bool in_table_ = false;
+  KeyedQueues receives_;
+  std::array<std::size_t, kKinds> receives_of_{};  // how many are in the table
   std::uint64_t order_ = 0;
-  // Messages are in the queues of a kind only once a receive of that kind has asked: most programs have one kind.
+  // Messages are in the queues of a kind from when a receive of that kind has asked among many until none is left: most
+  // programs have one kind.
   std::array<KeyedQueues, kKinds> messages_;
-  std::array<bool, kKinds> sorted_{true, false, false, false};
+  std::array<bool, kKinds> sorted_{};
+  std::size_t kept_ = 0;
   Unexpected* first_ = nullptr;
   Unexpected* last_ = nullptr;
 };
