@@ -73,7 +73,9 @@ void EventLoop::idle(std::uint32_t& idle_turns) {
     ::sched_yield();
   } else {
     sleep();
-    idle_turns = idle_policy().spins;  // after a vain wake-up: yield a little, don't spin again
+    // After a vain wake-up: yield a little, don't spin again. After a question: answer it, and sleep on.
+    const bool is_asked = idle_observer_ != nullptr && idle_observer_->is_asked();
+    idle_turns = idle_policy().spins + (is_asked ? idle_policy().yields : 0);
   }
 }
 

@@ -27,6 +27,8 @@ class IdleObserver {
  public:
   /// The doorbell is announced: who rings it from now on has this called again. Resumes nobody.
   virtual void falls_asleep() noexcept = 0;
+  /// Whether the loop is to fall asleep again soon for its sake.
+  virtual bool is_asked() const noexcept = 0;
 
  protected:
   ~IdleObserver() = default;

@@ -1,6 +1,8 @@
 // WaitWitness: a rank's answer to its launcher's question what it awaits.
 #pragma once
 
+#include <atomic>
+
 #include "runtime/core/event_loop.hpp"
 #include "runtime/insight/rank_waits.hpp"
 #include "runtime/job/job.hpp"
@@ -25,6 +27,10 @@ class WaitWitness final : private IdleObserver {
 
  private:
   void falls_asleep() noexcept override;
+  bool is_asked() const noexcept override {
+    // A hint: falls_asleep() looks properly.
+    return waits_.asked.load(std::memory_order_relaxed) != waits_.answered.load(std::memory_order_relaxed);
+  }
   void answer() noexcept;
 
   Rank& rank_;
