@@ -115,10 +115,11 @@ Ability windows() {
 Ability map_count() {
   const std::string text = first_line_of("/proc/sys/vm/max_map_count");
   const long maps = text.empty() ? 65530 : std::stol(text);
-  constexpr long kMapsPerRank = 50;
-  return {"vm.max_map_count", maps >= 1000 * kMapsPerRank,
-          fmt::format("{}: room for about {} pvas ranks written in C++", maps, maps / kMapsPerRank),
-          maps >= 1000 * kMapsPerRank ? "" : "sysctl vm.max_map_count=262144 for more"};
+  constexpr long kMapsPerRank = 80;
+  constexpr long kManyRanks = 500;
+  return {"vm.max_map_count", maps >= kManyRanks * kMapsPerRank,
+          fmt::format("{}: room for about {} pvas ranks of a program of Coracle", maps, maps / kMapsPerRank),
+          maps >= kManyRanks * kMapsPerRank ? "" : "sysctl vm.max_map_count=262144 for more"};
 }
 
 std::string limit_text(rlim_t value, std::uint64_t unit, const char* unit_name) {

@@ -27,7 +27,7 @@ class IdleObserver {
  public:
   /// The doorbell is announced: who rings it from now on has this called again. Resumes nobody.
   virtual void falls_asleep() noexcept = 0;
-  /// Whether the loop is to fall asleep again soon for its sake.
+  /// Whether falls_asleep() has something to answer: then the loop calls it again without yielding first.
   virtual bool is_asked() const noexcept = 0;
 
  protected:

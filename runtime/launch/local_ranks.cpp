@@ -56,15 +56,20 @@ bool wants_huge_pages() {
   throw Error(Errc::bad_input, fmt::format("CORACLE_HUGE_PAGES is \"{}\"; it may be yes (the default) or no", wanted));
 }
 
-/// Until the first rank of the job, process `first`, has mapped what its start needs, or `is_up`: it has come to
-/// Coracle or ended. One that has not after 10 s is taken as it is.
-Task<> watch_first(MappingCheck& mappings, pid_t first, const std::function<bool()>& is_up) {
-  constexpr int kPolls = 2000;
-  for (int poll = 0; poll < kPolls; ++poll) {
-    co_await sleep_for(std::chrono::milliseconds(MappingCheck::kPollMs));
-    const bool up = is_up();
-    if (mappings.has_started(pvas::count_mappings(), ProcessState::of(first)) || up) break;
+/// Until the first rank of the job, process `first`, has mapped what its start needs, or `is_over`. One that has not
+/// after 10 s is taken as it is.
+Task<> watch_first(MappingCheck& mappings, pid_t first, const std::function<bool()>& is_over) {
+  using namespace std::chrono;
+  auto looked = steady_clock::now();
+  const auto end = looked + 10s;
+  while (!is_over() && looked < end) {
+    co_await sleep_for(5ms);
+    const auto now = steady_clock::now();
+    const auto passed_ms = static_cast<std::uint64_t>(duration_cast<milliseconds>(now - looked).count());
+    if (mappings.has_started(pvas::count_mappings(), ProcessState::of(first), passed_ms)) co_return;
+    looked = now;
   }
+  static_cast<void>(mappings.has_started(pvas::count_mappings(), ProcessState::of(first), 0));  // all up to now
 }
 
 }  // namespace
@@ -253,8 +258,8 @@ Task<> LocalRanks::start_all(Supervisor& supervisor, Guardian& guardian) {
   for (std::uint32_t i = 0; i < processes(); ++i) {
     if (!co_await supervisor.may_start()) co_return;
     if (i == 1 && space_ && !mappings.surely_fits(processes())) {
-      const auto is_up = [&supervisor] { return supervisor.ending() || supervisor.ranks().any_attached(); };
-      co_await watch_first(mappings, first_pid, is_up);
+      const auto is_over = [&supervisor] { return supervisor.ending() || supervisor.ranks().any_attached(); };
+      co_await watch_first(mappings, first_pid, is_over);
       if (!co_await supervisor.may_start()) co_return;  // that has taken a while
     }
     try {

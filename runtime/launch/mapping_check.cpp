@@ -30,8 +30,9 @@ bool MappingCheck::surely_fits(std::uint32_t ranks) const noexcept {
   return before_ + ranks * kMostPerRank < limit_;
 }
 
-bool MappingCheck::has_started(std::size_t mappings, const ProcessState& first) noexcept {
-  constexpr std::uint64_t kQuietMs = 100;
+bool MappingCheck::has_started(std::size_t mappings, const ProcessState& first, std::uint64_t passed_ms) noexcept {
+  constexpr std::uint64_t kSleptMs = 300;  // more than a file system of another process's takes for a library
+  constexpr std::uint64_t kRanMs = 100;
   if (first.is_ending()) return true;
   if (mappings > most_) {
     most_ = mappings;
@@ -39,9 +40,8 @@ bool MappingCheck::has_started(std::size_t mappings, const ProcessState& first) 
     ran_until_ = first.processor_ms;
     return false;
   }
-  if (first.letter == 'S') slept_ms_ += kPollMs;
-  const std::uint64_t ran_ms = first.processor_ms - ran_until_;
-  return most_ != before_ && slept_ms_ + ran_ms >= kQuietMs;
+  if (first.letter == 'S') slept_ms_ += passed_ms;
+  return most_ != before_ && (slept_ms_ >= kSleptMs || first.processor_ms - ran_until_ >= kRanMs);
 }
 
 void MappingCheck::refuse(std::uint32_t ranks) const {
@@ -54,7 +54,7 @@ void MappingCheck::refuse(std::uint32_t ranks) const {
       std::make_error_code(std::errc::not_enough_memory),
       fmt::format("{} ranks in one address space need about {} mappings, but vm.max_map_count is {}: room for {} "
                   "ranks of this program. Start fewer, raise it (sysctl vm.max_map_count={}), or use --place process",
-                  ranks, wanted, limit_, (limit_ - before_) / per_rank, (wanted / 65536 + 1) * 65536));
+                  ranks, wanted, limit_, (limit_ - before_ - 1) / per_rank, (wanted / 65536 + 1) * 65536));
 }
 
 }  // namespace coracle::internals

@@ -12,9 +12,6 @@ namespace coracle::internals {
 
 class MappingCheck {
  public:
-  /// One who watches looks so often.
-  static constexpr std::uint64_t kPollMs = 5;
-
   /// `limit`: of mappings of this process; `before`: what is mapped before the first rank starts.
   MappingCheck(std::size_t limit, std::size_t before) noexcept : limit_(limit), before_(before), most_(before) {}
   /// Of this process, as it is now.
@@ -23,10 +20,10 @@ class MappingCheck {
   /// True when a job of `ranks` is so small that it need not be checked.
   bool surely_fits(std::uint32_t ranks) const noexcept;
 
-  /// One look at the first rank, which has not come to Coracle yet: `mappings` of this process, and the rank's state.
-  /// True once it has mapped what its start needs: it has mapped something, and no more since it has slept, or had a
-  /// processor, for 100 ms; or it ends. While it waits for a processor or a disk it is only slow.
-  bool has_started(std::size_t mappings, const ProcessState& first) noexcept;
+  /// One look at the first rank, `passed_ms` after the one before: `mappings` of this process, and the rank's state.
+  /// True once it has mapped what its start needs: it has mapped something, and no more since it has slept for 300 ms,
+  /// or had a processor for 100; or it ends. While it waits for a processor or a disk it is only slow.
+  bool has_started(std::size_t mappings, const ProcessState& first, std::uint64_t passed_ms) noexcept;
 
   /// Throws Error, with the remedy, if `ranks` of the kind that has been looked at don't fit. Those of none do.
   void refuse(std::uint32_t ranks) const;

@@ -142,29 +142,10 @@ bool is_executable_file(const std::string& path) {
 
 /// Of a file in the format of /proc/PID/stat. Whoever watches a job reads hundreds of them a second.
 ProcessState read_state(const std::string& path) {
-  // As proc(5) numbers the fields.
-  enum Field { letter = 3, flags = 9, user_ticks = 14, system_ticks = 15, resident_pages = 24, past_the_last };
-  static const auto ticks_per_s = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::array<char, 1024> text;
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : 0;
-  std::string_view rest(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  const std::size_t parenthesis = rest.rfind(')');  // a program's name may hold some, too
-  ProcessState state;
-  if (parenthesis == std::string_view::npos || rest.size() < parenthesis + 3) return state;
-  rest.remove_prefix(parenthesis + 2);
-  state.letter = rest.front();
-  std::array<std::uint64_t, past_the_last> values{};
-  for (std::size_t field = letter; field < past_the_last && !rest.empty(); ++field) {
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    std::from_chars(word.data(), word.data() + word.size(), values[field]);  // 0 for what is no number, or negative
-    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-  }
-  state.flags = static_cast<std::uint32_t>(values[flags]);
-  state.processor_ms = (values[user_ticks] + values[system_ticks]) * 1000 / ticks_per_s;
-  state.resident_bytes = values[resident_pages] * page_bytes;
-  return state;
+  return ProcessState::from({text.data(), got > 0 ? static_cast<std::size_t>(got) : 0});
 }
 
 }  // namespace
@@ -253,6 +234,28 @@ std::vector<std::string> own_environment() {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
   return environment;
+}
+
+ProcessState ProcessState::from(std::string_view stat) noexcept {
+  // As proc(5) numbers the fields.
+  enum Field { state = 3, flag_bits = 9, user_ticks = 14, system_ticks = 15, resident_pages = 24, past_the_last };
+  static const auto ticks_per_s = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t parenthesis = stat.rfind(')');  // a program's name may hold some, too
+  ProcessState told;
+  if (parenthesis == std::string_view::npos || stat.size() < parenthesis + 3) return told;
+  stat.remove_prefix(parenthesis + 2);
+  told.letter = stat.front();
+  std::array<std::uint64_t, past_the_last> values{};
+  for (std::size_t field = state; field < past_the_last && !stat.empty(); ++field) {
+    const std::string_view word = stat.substr(0, stat.find(' '));
+    std::from_chars(word.data(), word.data() + word.size(), values[field]);  // 0 for what is no number, or negative
+    stat.remove_prefix(std::min(word.size() + 1, stat.size()));
+  }
+  told.flags = static_cast<std::uint32_t>(values[flag_bits]);
+  told.processor_ms = (values[user_ticks] + values[system_ticks]) * 1000 / ticks_per_s;
+  told.resident_bytes = values[resident_pages] * page_bytes;
+  return told;
 }
 
 ProcessState ProcessState::of(pid_t pid) {

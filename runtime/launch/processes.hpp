@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/core/file_descriptor.hpp"
@@ -49,6 +50,8 @@ struct ProcessState {
   std::uint64_t resident_bytes = 0;  ///< Of its address space, others' copies included.
 
   static ProcessState of(pid_t pid);
+  /// As a line of /proc/PID/stat tells it; gone, if that is none.
+  static ProcessState from(std::string_view stat) noexcept;
   /// The same of one of its threads, of which only the memory is all threads'.
   static ProcessState of_thread(pid_t pid, pid_t thread);
 

@@ -78,7 +78,7 @@ class Arrivals {
   /// See Scheduler::events.
   Events* events() const noexcept { return events_; }
   /// Messages that have come and are not received yet.
-  std::size_t unexpected() const noexcept { return unexpected_; }
+  std::size_t unexpected() const noexcept { return matcher_.kept(); }
   Matcher& matcher() noexcept { return matcher_; }
   std::vector<ProbeWait*>& probes() noexcept { return probes_; }
   Rendezvous& rendezvous() noexcept { return rendezvous_; }
@@ -112,7 +112,6 @@ class Arrivals {
   UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
   UnexpectedMessage::Owner take_out(UnexpectedMessage& message) noexcept {
     matcher_.remove(message);
-    --unexpected_;
     return UnexpectedMessage::Owner(&message);
   }
   /// Soon.
@@ -125,7 +124,6 @@ class Arrivals {
   Rendezvous rendezvous_;
   RendezvousSends sends_;
   std::vector<ProbeWait*> probes_;
-  std::size_t unexpected_ = 0;
 
  private:
   std::optional<std::uint32_t> lost_source_of(Team& team, std::uint32_t from);

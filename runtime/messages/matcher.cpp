@@ -169,9 +169,9 @@ Matcher::Unexpected* Matcher::find_among_many(const Envelope& wanted) {
 }
 
 void Matcher::sort_for(std::size_t kind) {
-  sorted_[kind] = true;
   for (Unexpected* message = first_; message != nullptr; message = message->after)
     messages_[kind].append(opened(message->envelope, kind), message->links[kind]);
+  sorted_[kind] = true;
 }
 
 }  // namespace coracle::internals

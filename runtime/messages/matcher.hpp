@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/core/assert.hpp"
 #include "runtime/messages/pending.hpp"
 #include "runtime/team/envelope.hpp"
 
@@ -20,7 +21,6 @@ class KeyedQueues {
  public:
   KeyedQueues();
 
-  bool empty() const noexcept { return used_ == 0; }
   /// Null when there is none.
   QueueLink* front(const Envelope& key) const noexcept;
   void append(const Envelope& key, QueueLink& link) {
@@ -92,7 +92,8 @@ class Matcher {
   void withdraw(Posted& receive) noexcept {
     if (in_table_) return withdraw_from_table(receive);
     std::size_t place = 0;
-    while (few_[place] != &receive) ++place;
+    while (place < posted_ && few_[place] != &receive) ++place;
+    CORACLE_ASSERT(place < posted_, "a receive that does not wait can't be withdrawn");
     take_of_few(place);
   }
   /// For a message that has come: the receive that takes it, which waits no longer; or null.
@@ -134,6 +135,8 @@ class Matcher {
   }
 
   std::size_t posted() const noexcept { return posted_; }
+  /// Messages that nobody has received.
+  std::size_t kept() const noexcept { return kept_; }
   /// In the order of their coming, by `after`.
   Unexpected* first() const noexcept { return first_; }
 

@@ -69,7 +69,7 @@ Messages::~Messages() {
     std::fprintf(stderr,
                  "coracle: rank %u: %zu messages were not received; the first came from rank %u, with tag %llu and %zu "
                  "bytes\n",
-                 rank_.id(), unexpected_, message->rank(), static_cast<unsigned long long>(message->envelope.tag),
+                 rank_.id(), unexpected(), message->rank(), static_cast<unsigned long long>(message->envelope.tag),
                  message->bytes());
   }
   while (Matcher::Unexpected* message = matcher_.first()) take_out(static_cast<UnexpectedMessage&>(*message));
@@ -161,7 +161,6 @@ void Messages::on_withdraw(Rank& rank, const Message& message) {
 void Messages::keep(UnexpectedOwner message) {
   const Envelope& envelope = message->envelope;
   matcher_.keep(*message.release());
-  ++unexpected_;
   std::erase_if(probes_, [&envelope](ProbeWait* probe) {
     if (!probe->accepts(envelope)) return false;
     probe->message_is_there();

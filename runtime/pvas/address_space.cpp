@@ -109,10 +109,8 @@ struct AddressSpace::State {
   Mode mode = Mode::rlimit;
   std::string mode_reason;
 
-  /// Tasks that have not shown yet that all their libraries are mapped. Without the hook none ever does: then those
-  /// that have come since the last count.
+  /// Tasks that have not shown yet that all their libraries are mapped; without the hook none ever does.
   std::size_t starting() const noexcept {
-    if (mode == Mode::rlimit) return mappings.uncounted();
     const auto is_starting = [](const auto& entry) { return entry.second.partition->is_starting(); };
     return static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), is_starting));
   }

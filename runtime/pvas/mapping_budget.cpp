@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 
@@ -18,7 +19,7 @@ namespace coracle::internals::pvas {
 namespace {
 
 constexpr std::size_t kKernelDefault = 65530;
-constexpr std::size_t kFirstCount = 8;  // of so many tasks something can be learnt
+constexpr std::size_t kFew = 8;  // of so many tasks something can be learnt
 
 /// Room for what running tasks still map: threads, libraries, files.
 std::size_t reserve_of(std::size_t limit) noexcept {
@@ -51,33 +52,56 @@ std::size_t count_mappings() {
 }
 
 MappingBudget::MappingBudget(std::size_t limit)
-    : fixed_limit_(limit), limit_(limit != 0 ? limit : kernel_limit()), counted_(count_mappings()) {}
+    : fixed_limit_(limit),
+      limit_(limit != 0 ? limit : kernel_limit()),
+      without_tasks_(count_mappings()),
+      counted_(without_tasks_) {}
 
-bool MappingBudget::fits() const noexcept {
-  return counted_ + (starting_ + uncounted_ + 1) * per_task_ + reserve_of(limit_) <= limit_;
+/// Whether one more does, if each that has not been counted whole needs so many.
+bool MappingBudget::fits(std::size_t per_task) const noexcept {
+  return counted_ + (starting_ + uncounted_ + 1) * per_task + reserve_of(limit_) <= limit_;
 }
 
 void MappingBudget::count(std::size_t tasks, std::size_t starting) {
-  const std::size_t before = counted_;
   counted_ = count_mappings();
-  // Not where most of the new ones have ended: what those leave behind would be taken for the others'.
-  const std::size_t more_tasks = tasks - std::min(tasks, counted_tasks_);
-  if (uncounted_ >= kFirstCount && more_tasks * 2 >= uncounted_ && counted_ > before)
-    per_task_ = std::max(kPerTask, (counted_ - before) / (more_tasks + starting_));
-  counted_tasks_ = tasks;
-  starting_ = starting;
+  silent_ = std::min(silent_, starting);
+  starting_ = starting - silent_;
   uncounted_ = 0;
   limit_ = fixed_limit_ != 0 ? fixed_limit_ : kernel_limit();  // The user may have followed our advice meanwhile.
+  if (tasks == 0) without_tasks_ = counted_;
+  const std::size_t known = tasks - std::min(tasks, starting_);
+  if (known < kFew || starting_ * 4 > known || counted_ <= without_tasks_) return;
+  per_task_ = std::clamp<std::size_t>((counted_ - without_tasks_) / known, 1, kPerTaskMost);
+  per_task_most_ = 4 * per_task_;
+}
+
+void MappingBudget::wait_for_starting(std::size_t tasks, const std::function<std::size_t()>& starting) {
+  constexpr int kQuietPauses = 20;  // 100 ms in which nobody has mapped anything
+  constexpr useconds_t kPauseUs = 5000;
+  constexpr std::chrono::seconds kPatience(10);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  count(tasks, starting());
+  for (int quiet = 0; starting_ != 0 && !fits(per_task_most_); ++quiet) {
+    if (quiet == kQuietPauses || std::chrono::steady_clock::now() >= end) {
+      silent_ += starting_;
+      return count(tasks, starting());
+    }
+    const std::size_t mapped = counted_;
+    const std::size_t were_starting = starting_;
+    ::usleep(kPauseUs);
+    count(tasks, starting());
+    if (counted_ != mapped || starting_ != were_starting) quiet = 0;
+  }
 }
 
 void MappingBudget::admit(const std::string& program, std::size_t tasks, const std::function<std::size_t()>& starting) {
-  if (uncounted_ >= std::max(kFirstCount, counted_tasks_) || !fits()) count(tasks, starting());
-  if (!fits()) {
+  if (!fits(per_task_most_)) wait_for_starting(tasks, starting);
+  if (!fits(per_task_)) {
     throw Error(
         std::make_error_code(std::errc::not_enough_memory),
-        fmt::format("cannot run {}: {} of the {} mappings that vm.max_map_count allows one address space are in "
-                    "use, {} tasks are still starting, and a task needs about {}; sysctl vm.max_map_count={}",
-                    program, counted_, limit_, starting_ + uncounted_, per_task_, std::bit_ceil(limit_ * 2)));
+        fmt::format("cannot run {} beside {} tasks: {} of the {} mappings that vm.max_map_count allows one address "
+                    "space are in use, and a task needs about {}; sysctl vm.max_map_count={}",
+                    program, tasks, counted_, limit_, per_task_, std::bit_ceil(limit_ * 2)));
   }
   ++uncounted_;
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <list>
@@ -88,8 +89,28 @@ struct Trial {
     matcher.withdraw(**one);
     model.posted.erase(one);
   }
+  /// A sender takes its message back.
+  void message_is_withdrawn() {
+    if (model.unexpected.empty()) return;
+    auto one = std::next(model.unexpected.begin(), static_cast<std::ptrdiff_t>(random.below(model.unexpected.size())));
+    matcher.remove(**one);
+    model.unexpected.erase(one);
+  }
+  /// A rank is lost: all receives with one source end.
+  void source_is_lost() {
+    const auto source = static_cast<std::uint32_t>(random.below(keys));
+    const auto concerned = [source](const Matcher::Posted& receive) { return receive.wanted.source == source; };
+    std::size_t place = 0;
+    while (Matcher::Posted* found = matcher.find_posted(place, concerned)) {
+      REQUIRE(found->wanted.source == source);
+      matcher.withdraw(*found);
+      REQUIRE(model.posted.remove_if([found](const auto& each) { return each.get() == found; }) == 1);
+    }
+    REQUIRE(std::ranges::none_of(model.posted, [&](const auto& each) { return concerned(*each); }));
+  }
   void check() {
     REQUIRE(matcher.posted() == model.posted.size());
+    REQUIRE(matcher.kept() == model.unexpected.size());
     const Matcher::Unexpected* there = matcher.first();
     for (const auto& message : model.unexpected) {
       REQUIRE(there == message.get());
@@ -118,12 +139,17 @@ TEST_CASE("matcher: gives what lists that are looked through from the front woul
     for (int step = 0; step < 600; ++step) {
       const std::uint64_t bias = step / 150 % 2 == 0 ? 3 : 6;
       const std::uint64_t what = trial.random.below(10);
-      if (what == 9)
+      if (trial.random.below(40) == 0)
+        trial.source_is_lost();
+      else if (trial.random.below(20) == 0)
+        trial.message_is_withdrawn();
+      else if (what == 9)
         trial.receive_is_cancelled();
       else if (what < bias)
         trial.message_comes();
       else
         trial.receive_comes();
+      if (step % 10 == 0) trial.check();
     }
     trial.check();
   }

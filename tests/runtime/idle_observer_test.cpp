@@ -2,9 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 
-#include "runtime/core/combinators.hpp"
+#include "runtime/core/event.hpp"
 #include "runtime/core/event_loop.hpp"
 
 namespace idle_observer_test {
@@ -14,60 +13,57 @@ using namespace coracle::internals;
 
 namespace {
 
-struct CountingPoller final : Poller {
-  bool poll() noexcept override {
-    ++polls;
-    return false;
-  }
-  int polls = 0;
-};
+constexpr int kQuestions = 100;
 
-/// Has some questions asked, each of a loop that is just falling asleep.
-class Questioner final : public IdleObserver {
+/// Asks questions, each while the loop is just falling asleep, and ends the wait of `all_answered`.
+class Questioner final : public Poller, public IdleObserver {
  public:
-  Questioner(EventLoop& loop, const CountingPoller& poller, int questions)
-      : doorbell_(loop.doorbell()), poller_(poller), left_(questions) {}
+  explicit Questioner(EventLoop& loop) : doorbell_(loop.doorbell()) {}
 
+  bool poll() noexcept override {
+    ++polls_;
+    if (answers_ != kQuestions || all_answered.is_set()) return false;
+    all_answered.set();
+    return true;
+  }
   void falls_asleep() noexcept override {
     if (asked_) {
-      most_polls_ = std::max(most_polls_, poller_.polls - polls_when_asked_);
+      most_polls_ = std::max(most_polls_, polls_ - polls_when_asked_);
       ++answers_;
-      asked_ = false;
     }
-    if (left_ == 0) return;
-    --left_;
-    asked_ = true;
-    polls_when_asked_ = poller_.polls;
+    asked_ = answers_ != kQuestions;
+    polls_when_asked_ = polls_;
     doorbell_.ring();
   }
   bool is_asked() const noexcept override { return asked_; }
-
-  int answers() const noexcept { return answers_; }
+  /// Between a question and its answer.
   int most_polls() const noexcept { return most_polls_; }
+
+  Event all_answered;
 
  private:
   Doorbell& doorbell_;
-  const CountingPoller& poller_;
-  int left_;
+  int polls_ = 0;
   bool asked_ = false;
   int polls_when_asked_ = 0;
   int answers_ = 0;
   int most_polls_ = 0;
 };
 
+Task<> wait_for(Event& event) {
+  co_await event;
+}
+
 }  // namespace
 
 TEST_CASE("loop: a question costs one that sleeps two looks at its pollers, and no yields") {
-  constexpr int kQuestions = 100;
   EventLoop loop;
-  CountingPoller poller;
-  Questioner questioner(loop, poller, kQuestions);
-  loop.add_poller(poller);
+  Questioner questioner(loop);
+  loop.add_poller(questioner);
   loop.set_idle_observer(&questioner);
-  loop.run([]() -> Task<> { co_await sleep_for(std::chrono::milliseconds(20)); }());
+  loop.run(wait_for(questioner.all_answered));
   loop.set_idle_observer(nullptr);
-  loop.remove_poller(poller);
-  CHECK(questioner.answers() == kQuestions);
+  loop.remove_poller(questioner);
   CHECK(questioner.most_polls() == 2);  // of the turn after it, and before it falls asleep
 }
 
