@@ -275,6 +275,7 @@ Task<> rank_dies(Rank& self, Gpu& gpu) {
   const auto all = co_await self.world().gather_all(there.remote());
   const std::uint32_t last = self.size() - 1;
   const auto others = co_await self.world().split(self.id() == last ? 1 : 0, self.id());
+  co_await let_die(self, last);
   const Bytes junk(100'000);
   if (self.id() == last) {
     for (int i = 0; i < 50; ++i) self.put_nbi(junk, all[0] + 200'000);

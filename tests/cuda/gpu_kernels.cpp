@@ -112,6 +112,7 @@ Task<> owner_dies(Rank& self, cuda::Kernels& kernels, Numbers& numbers) {
 Task<> rank_dies(Rank& self, Gpu& gpu, cuda::Kernels& kernels) {
   const std::uint32_t last = self.size() - 1;
   const auto others = co_await self.world().split(self.id() == last ? 1 : 0, self.id());
+  co_await let_die(self, last);
   if (self.id() == last) {
     const cuda::Launch launch{kernels.find("linger"), {1, 1, 1}, {1, 1, 1}, {}};
     Started<> running = start(self, run_table(kernels, kernels.load({launch, launch})));

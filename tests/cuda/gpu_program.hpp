@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,14 @@ inline int own_devices() {
   const std::vector<std::string> misuses = driver().misuses();
   for (const std::string& misuse : misuses) fmt::print(stderr, "the driver was misused: {}\n", misuse);
   return misuses.empty() ? status : 1;
+}
+
+/// Of all ranks: when it returns at rank `last`, no other waits for that one any more, so that it may die.
+inline Task<> let_die(Rank& self, std::uint32_t last) {
+  const std::uint32_t ready = 1;
+  if (self.id() != last) co_return co_await self.world().send(std::span(&ready, 1), last);
+  for (std::uint32_t others = self.size() - 1; others > 0; --others)
+    static_cast<void>(co_await self.world().recv_value<std::uint32_t>());
 }
 
 using Bytes = std::vector<std::byte>;
