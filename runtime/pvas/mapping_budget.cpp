@@ -76,7 +76,7 @@ void MappingBudget::count(std::size_t tasks, std::size_t starting) {
 }
 
 void MappingBudget::wait_for_starting(std::size_t tasks, const std::function<std::size_t()>& starting) {
-  constexpr int kQuietPauses = 20;  // 100 ms in which nobody has mapped anything
+  constexpr int kQuietPauses = 40;  // 200 ms in which nobody has mapped anything
   constexpr useconds_t kPauseUs = 5000;
   constexpr std::chrono::seconds kPatience(10);
   const auto end = std::chrono::steady_clock::now() + kPatience;
