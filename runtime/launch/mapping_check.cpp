@@ -3,26 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <system_error>
 
 #include "runtime/core/error.hpp"
 #include "runtime/pvas/mapping_budget.hpp"
 
 namespace coracle::internals {
-namespace {
-
-std::size_t mapping_limit() {
-  std::ifstream file("/proc/sys/vm/max_map_count");
-  std::size_t limit = 65530;  // the kernel's own default
-  file >> limit;
-  return limit;
-}
-
-}  // namespace
-
 MappingCheck MappingCheck::of_this_process() {
-  return {mapping_limit(), pvas::count_mappings()};
+  return {pvas::mapping_limit(), pvas::count_mappings()};
 }
 
 bool MappingCheck::surely_fits(std::uint32_t ranks) const noexcept {

@@ -26,7 +26,9 @@ std::size_t reserve_of(std::size_t limit) noexcept {
   return std::min<std::size_t>(1024, limit / 32);
 }
 
-std::size_t kernel_limit() {
+}  // namespace
+
+std::size_t mapping_limit() {
   std::array<char, 32> text{};
   const int fd = ::open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return kKernelDefault;
@@ -35,8 +37,6 @@ std::size_t kernel_limit() {
   const std::size_t limit = got > 0 ? std::strtoul(text.data(), nullptr, 10) : 0;
   return limit != 0 ? limit : kKernelDefault;
 }
-
-}  // namespace
 
 std::size_t count_mappings() {
   const int fd = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -53,7 +53,7 @@ std::size_t count_mappings() {
 
 MappingBudget::MappingBudget(std::size_t limit)
     : fixed_limit_(limit),
-      limit_(limit != 0 ? limit : kernel_limit()),
+      limit_(limit != 0 ? limit : mapping_limit()),
       without_tasks_(count_mappings()),
       counted_(without_tasks_) {}
 
@@ -67,7 +67,7 @@ void MappingBudget::count(std::size_t tasks, std::size_t starting) {
   silent_ = std::min(silent_, starting);
   starting_ = starting - silent_;
   uncounted_ = 0;
-  limit_ = fixed_limit_ != 0 ? fixed_limit_ : kernel_limit();  // The user may have followed our advice meanwhile.
+  limit_ = fixed_limit_ != 0 ? fixed_limit_ : mapping_limit();  // The user may have followed our advice meanwhile.
   if (tasks == 0) without_tasks_ = counted_;
   const std::size_t known = tasks - std::min(tasks, starting_);
   if (known < kFew || starting_ * 4 > known || counted_ <= without_tasks_) return;

@@ -8,6 +8,9 @@
 
 namespace coracle::internals::pvas {
 
+/// What vm.max_map_count allows.
+std::size_t mapping_limit();
+
 /// Mappings of the calling process, by reading /proc/self/maps: some 0.5 µs each.
 std::size_t count_mappings();
 
