@@ -24,11 +24,12 @@ class FlowControl {
   /// Sender: whether there is room at `peer` for a message; and takes it, if so.
   bool has_room(std::uint32_t peer, std::size_t bytes) { return has_room(sent_to(peer), bytes); }
   bool take_room(std::uint32_t peer, std::size_t bytes) {
-    Sent& sent = sent_to(peer);
-    if (!has_room(sent, bytes)) return false;
-    sent.bytes += bytes + kMessageBytes;
+    if (!has_room(peer, bytes)) return false;
+    take_known_room(peer, bytes);
     return true;
   }
+  /// Of has_room().
+  void take_known_room(std::uint32_t peer, std::size_t bytes) { sent_to(peer).bytes += bytes + kMessageBytes; }
   /// Sender: `peer` has received so many bytes of this rank by now.
   void received_by(std::uint32_t peer, std::uint64_t bytes) { sent_to(peer).received_bytes = bytes; }
 

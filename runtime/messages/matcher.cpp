@@ -105,7 +105,7 @@ void KeyedQueues::grow() {
 void Matcher::post_in_table(Posted& receive) {
   if (!in_table_) {
     in_table_ = true;
-    for (std::size_t place = 0; place < posted_; ++place) append(*few_[place]);
+    for (std::size_t place = 0; place < posted_; ++place) append(*few(place));
   }
   append(receive);
   ++posted_;

@@ -84,7 +84,7 @@ class Matcher {
 
   void post(Posted& receive) {
     if (posted_ < kFew && !in_table_) [[likely]]
-      few_[posted_++] = &receive;
+      few(posted_++) = &receive;
     else
       post_in_table(receive);
   }
@@ -92,7 +92,7 @@ class Matcher {
   void withdraw(Posted& receive) noexcept {
     if (in_table_) return withdraw_from_table(receive);
     std::size_t place = 0;
-    while (place < posted_ && few_[place] != &receive) ++place;
+    while (place < posted_ && few(place) != &receive) ++place;
     CORACLE_ASSERT(place < posted_, "a receive that does not wait can't be withdrawn");
     take_of_few(place);
   }
@@ -100,7 +100,7 @@ class Matcher {
   Posted* match(const Envelope& envelope) noexcept {
     if (in_table_) return match_in_table(envelope);
     for (std::size_t place = 0; place < posted_; ++place)
-      if (accepts(few_[place]->wanted, envelope)) return take_of_few(place);
+      if (accepts(few(place)->wanted, envelope)) return take_of_few(place);
     return nullptr;
   }
   /// A receive that waits and that `is_it()`, or null. All with the same envelope must be alike in that. The search
@@ -109,7 +109,7 @@ class Matcher {
   Posted* find_posted(std::size_t& place, Predicate is_it) const noexcept {
     if (!in_table_) {
       for (; place < posted_; ++place)
-        if (is_it(*few_[place])) return few_[place];
+        if (is_it(*few(place))) return few(place);
       return nullptr;
     }
     QueueLink* link =
@@ -144,9 +144,14 @@ class Matcher {
   /// So many are looked through one by one, which takes less time than to find one of them in a table.
   static constexpr std::size_t kFew = 8;
 
+  Posted*& few(std::size_t place) noexcept { return few_[(first_of_few_ + place) % kFew]; }
+  Posted* few(std::size_t place) const noexcept { return few_[(first_of_few_ + place) % kFew]; }
+  /// The earliest is mostly the one: then nothing moves.
   Posted* take_of_few(std::size_t place) noexcept {
-    Posted* const taken = few_[place];
-    for (--posted_; place < posted_; ++place) few_[place] = few_[place + 1];
+    Posted* const taken = few(place);
+    for (; place > 0; --place) few(place) = few(place - 1);
+    first_of_few_ = (first_of_few_ + 1) % kFew;
+    --posted_;
     return taken;
   }
   void post_in_table(Posted& receive);
@@ -158,7 +163,8 @@ class Matcher {
 
   // Receives that wait: few, in the order in which they were posted, or, from the first one too many on until none
   // waits, all of them in a table.
-  std::array<Posted*, kFew> few_;
+  std::array<Posted*, kFew> few_;  // goes round
+  std::size_t first_of_few_ = 0;
   std::size_t posted_ = 0;
   bool in_table_ = false;
   KeyedQueues receives_;

@@ -92,7 +92,7 @@ bool Messages::send_now(const Envelope& envelope, const MessageSource& source, s
   header.arguments[0] = envelope.place();
   header.arguments[1] = envelope.tag;
   if (!rank_.core().send_now(peer, header, source.span())) return false;
-  flow_control_.take_room(peer, bytes);
+  flow_control_.take_known_room(peer, bytes);
   return true;
 }
 
@@ -108,11 +108,7 @@ void Messages::on_room(Rank& rank, const Message& message) {
 
 // --- arriving ---
 
-void Messages::on_data(Rank& rank, const Message& message) {
-  of(rank).arrive(envelope_of(message), message.source(), MessageSource(message.payload()));
-}
-
-void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
+inline void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
   std::uint64_t number = 0;
   if (events_ != nullptr) [[unlikely]]
     number = tell_of_arrival(*events_, envelope, rank, payload.bytes());
@@ -127,6 +123,10 @@ void Messages::arrive(const Envelope& envelope, std::uint32_t rank, const Messag
   UnexpectedOwner message = UnexpectedMessage::with(envelope, rank, payload);
   message->number = number;
   keep(std::move(message));
+}
+
+void Messages::on_data(Rank& rank, const Message& message) {
+  of(rank).arrive(envelope_of(message), message.source(), MessageSource(message.payload()));
 }
 
 void Messages::on_offer(Rank& rank, const Message& message) {

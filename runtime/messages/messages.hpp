@@ -105,7 +105,7 @@ class Messages final : public Arrivals, private LossObserver {
   bool concerns(std::uint32_t peer) const noexcept override;
   void lost(const Loss& loss) noexcept override;
   bool needs_copy(std::uint32_t peer, const MessageSource& source) const noexcept;
-  void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
+  [[gnu::always_inline]] void arrive(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload);
   void keep(UnexpectedOwner message);
 
   HandlerId data_handler_;

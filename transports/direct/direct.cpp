@@ -25,9 +25,9 @@ std::size_t arguments_bytes(const MessageHeader& header) noexcept {
 }
 
 /// Where `writing` is not null, `number` is the ring's. `light`: see Ring::publish_lightly; `in_a_row`: Ring::foresee.
-bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader& header,
-           std::span<const std::byte> payload, Writing* writing, std::uint64_t number, bool light,
-           bool in_a_row) noexcept {
+[[gnu::always_inline]] inline bool write(Ring& ring, EntryType type, std::uint32_t source, const MessageHeader& header,
+                                         std::span<const std::byte> payload, Writing* writing, std::uint64_t number,
+                                         bool light, bool in_a_row) noexcept {
   const std::uint32_t lines = Ring::lines_for(arguments_bytes(header) + payload.size());
   EntryHeader* entry = ring.reserve(lines, writing, number);
   if (entry == nullptr) return false;
@@ -65,8 +65,8 @@ NodeInboxes::NodeInboxes(Rank& rank)
                  inbox_bytes_, inbox_bytes(region_.ranks()));
 }
 
-bool NodeInboxes::write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
-                                std::span<const std::byte> payload) noexcept {
+inline bool NodeInboxes::write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
+                                       std::span<const std::byte> payload) noexcept {
   const bool in_a_row = std::exchange(is_in_a_row_, true);
   return write(of(peer).requests, type, self_, header, payload, writing_, number_of_requests(peer), light_, in_a_row);
 }

@@ -81,8 +81,8 @@ class NodeInboxes {
   /// What is sent is handed over lightly: see Ring::publish_lightly.
   bool light() const noexcept { return light_; }
   // False where there is no room.
-  bool write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
-                     std::span<const std::byte> payload) noexcept;
+  [[gnu::always_inline]] bool write_request(std::uint32_t peer, EntryType type, const MessageHeader& header,
+                                            std::span<const std::byte> payload) noexcept;
   bool write_reply(std::uint32_t peer, EntryType type, const MessageHeader& header,
                    std::span<const std::byte> payload) const noexcept;
   /// This rank has received a message: what it sends next is not in a row with what it has sent before.

@@ -14,6 +14,9 @@ void add(internals::SignalText& text, bool is_receive, const MessageArguments& a
 
 }  // namespace
 
+constinit RequestPool SendRequest::pool_;
+constinit RequestPool ReceiveRequest::pool_;
+
 Request* ended_send() {
   class EndedSend final : public Request {
    public:

@@ -26,8 +26,9 @@ struct MadeInPlace {
 template <class Make>
 MadeInPlace(Make) -> MadeInPlace<Make>;
 
-/// Memory of freed requests of one class. The handle in it stays as it is, so that a stale one is told as such until
-/// the next request lies there. Never destroyed: destructors of the program may still free requests.
+/// Memory of freed requests of one class, defined once: the ABI's library has its code in it, too. The handle in it
+/// stays as it is, so that a stale one is told as such until the next request lies there. Never destroyed: destructors
+/// of the program may still free requests.
 class RequestPool {
  public:
   void* take(std::size_t bytes) {
@@ -75,7 +76,7 @@ class SendRequest final : public Request {
   template <class Operation>
   void wait_for(Operation& operation);
 
-  static inline constinit RequestPool pool_;
+  static RequestPool pool_;
   MessageArguments arguments_;
   Ref<Datatype> datatype_;  // of one that the program may free
   internals::Completion* completion_ = nullptr;
@@ -102,12 +103,28 @@ class ReceiveRequest final : public Request {
   void cancel() override;
   void add_to(internals::SignalText& text) const noexcept override;
 
+  // For those who take many at once, of one that is not persistent and is done:
+  /// False also of one from MPI_PROC_NULL.
+  bool has_ended_well() const noexcept { return receive_ && !receive_->has_failed(); }
+  /// Of one that has_ended_well().
+  Status status() const noexcept { return status_of(receive_->received(), *comm()); }
+  /// As end() and release() together.
+  void end_and_release() noexcept {
+    if (uses() != 1) [[unlikely]]
+      return release();
+    leave_handle();
+    this->~ReceiveRequest();
+    pool_.give(this);
+  }
+
   static void* operator new(std::size_t bytes) { return pool_.take(bytes); }
   static void operator delete(void* place) noexcept { pool_.give(place); }
 
  private:
   ReceiveRequest(const MessageArguments& arguments, bool persistent)
-      : Request(arguments.comm, persistent), arguments_(arguments), datatype_(arguments.datatype_in_use()) {}
+      : Request(arguments.comm, persistent, Kind::receive),
+        arguments_(arguments),
+        datatype_(arguments.datatype_in_use()) {}
   ~ReceiveRequest() override = default;
   void begin() override { receive(); }
   void receive() {
@@ -122,7 +139,7 @@ class ReceiveRequest final : public Request {
   }
   Status look_at_failed(const internals::Receive& receive) noexcept;
 
-  static inline constinit RequestPool pool_;
+  static RequestPool pool_;
   MessageArguments arguments_;
   Ref<Datatype> datatype_;  // as above
   std::optional<internals::Receive> receive_;

@@ -48,9 +48,7 @@ void Object::retire() noexcept {
     uses_ = 1;
     return;
   }
-  handle_->object = nullptr;
-  if (handle_->number >= 0 && number_ended != nullptr) number_ended(*handle_);
-  handle_->number = -1;
+  leave_handle();
   delete this;
 }
 

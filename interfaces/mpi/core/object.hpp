@@ -59,6 +59,13 @@ class Object {
 
  protected:
   virtual ~Object() = default;
+  /// It goes: its handle means nothing from now on.
+  void leave_handle() noexcept {
+    handle_->object = nullptr;
+    if (handle_->number >= 0 && number_ended != nullptr) [[unlikely]]
+      number_ended(*handle_);
+    handle_->number = -1;
+  }
 
  private:
   void retire() noexcept;

@@ -9,7 +9,7 @@ namespace coracle::mpi {
 
 Status Request::end() noexcept {
   Status status;
-  if (shared_) return status;
+  if (kind_ == Kind::ended) return status;
   if (active_) status = look();
   settle();
   active_ = false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "interfaces/mpi/core/comm.hpp"
@@ -16,6 +17,12 @@ namespace coracle::mpi {
 /// Its end is noted by the loop; whoever waits for it turns the loop until then, and calls end().
 class Request : public Object {
  public:
+  enum class Kind : std::uint8_t {
+    ended,    ///< One that many handles share: it has ended, and stays as it is.
+    receive,  ///< ReceiveRequest.
+    other,
+  };
+  Kind kind() const noexcept { return kind_; }
   /// False of a persistent one between its uses.
   bool is_active() const noexcept { return active_; }
   bool is_persistent() const noexcept { return persistent_; }
@@ -43,9 +50,10 @@ class Request : public Object {
   Comm* comm() const noexcept { return comm_.get(); }
 
  protected:
-  Request(Comm* comm, bool persistent) noexcept : comm_(comm), active_(!persistent), persistent_(persistent) {}
-  /// One that many handles share: it has ended, and stays as it is.
-  Request() noexcept : active_(true), persistent_(false), shared_(true) {}
+  Request(Comm* comm, bool persistent, Kind kind = Kind::other) noexcept
+      : comm_(comm), active_(!persistent), persistent_(persistent), kind_(kind) {}
+  /// Kind::ended.
+  Request() noexcept : active_(true), persistent_(false), kind_(Kind::ended) {}
   virtual void begin() = 0;
   /// It has ended and its status has been taken.
   virtual void settle() noexcept {}
@@ -57,9 +65,12 @@ class Request : public Object {
   const Ref<Comm> comm_;  // it may be freed while the request is under way
   bool active_;
   const bool persistent_;
-  const bool shared_ = false;
+  const Kind kind_;
   std::unique_ptr<std::string> error_;
 };
+
+/// Turns the loop until all that is under way of `requests` (null: nothing) has ended.
+void wait_for_ends(std::span<Request* const> requests);
 
 /// Starts what a nonblocking collective does, up to its first suspension; the request owns it. What must live until it
 /// has ended (datatypes, scratch memory) belongs into the task's parameters.

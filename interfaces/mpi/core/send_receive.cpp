@@ -4,9 +4,7 @@
 
 #include "interfaces/mpi/core/buffered_sends.hpp"
 #include "interfaces/mpi/core/call_notes.hpp"
-#include "interfaces/mpi/core/message_requests.hpp"
-#include "interfaces/mpi/core/world.hpp"
-#include "interfaces/mpi/core_functions.hpp"
+#include "interfaces/mpi/core/quick_messages.hpp"
 
 namespace coracle::mpi {
 namespace {
@@ -14,11 +12,8 @@ namespace {
 using internals::Receive;
 using internals::Send;
 
-void send_and_wait(const MessageArguments& arguments) {
-  World& world = World::get();
-  if (arguments.peer == kProcNull || arguments.send_now()) return;
-  Send send = arguments.send();
-  world.wait<SendNote>(send, arguments.rank(), arguments.tag, *arguments.comm);
+void send_all(const MessageArguments& arguments) {
+  if (arguments.peer != kProcNull && !arguments.send_now()) send_and_wait(arguments);
 }
 
 void give_received(Status* status, const Status& value) noexcept {
@@ -49,12 +44,13 @@ Request* begin_send(const void* buffer, Count count, Datatype* datatype, int des
 
 }  // namespace
 
-void send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
-  send_and_wait(MessageArguments::of_send(buf, count, datatype, dest, tag, comm));
+void send_and_wait(const MessageArguments& arguments) {
+  Send send = arguments.send();
+  World::get().wait<SendNote>(send, arguments.rank(), arguments.tag, *arguments.comm);
 }
 
 void rsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
-  send_and_wait(MessageArguments::of_send(buf, count, datatype, dest, tag, comm));
+  send(buf, count, datatype, dest, tag, comm);
 }
 
 void ssend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
@@ -92,10 +88,6 @@ void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm*
   take_received(receive, *comm, status);
 }
 
-void isend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
-  request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::standard);
-}
-
 void issend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
   request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::synchronous);
 }
@@ -106,11 +98,6 @@ void irsend(const void* buf, Count count, Datatype* datatype, int dest, int tag,
 
 void ibsend(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
   request = begin_send(buf, count, datatype, dest, tag, comm, SendMode::buffered);
-}
-
-void irecv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm, Request*& request) {
-  World::get();
-  request = ReceiveRequest::make(MessageArguments::of_receive(buf, count, datatype, source, tag, comm), false);
 }
 
 void send_init(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm, Request*& request) {
@@ -140,7 +127,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   const MessageArguments sent = MessageArguments::of_send(sendbuf, sendcount, sendtype, dest, sendtag, comm);
   const MessageArguments wanted = MessageArguments::of_receive(recvbuf, recvcount, recvtype, source, recvtag, comm);
   if (source == kProcNull) {
-    send_and_wait(sent);
+    send_all(sent);
     return give_received(status, null_status());
   }
   // Posted first, so that what comes meanwhile finds it.
@@ -148,7 +135,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   if (!receive.await_ready()) world.progress().begin(receive);
   std::optional<MpiError> failure;
   try {
-    send_and_wait(sent);
+    send_all(sent);
   } catch (...) {
     failure = current_error();
     receive.withdraw();

@@ -80,7 +80,7 @@ World* World::world_ = nullptr;
 bool World::was_there_ = false;
 CallLock* World::lock_ = nullptr;
 World* World::own_ = nullptr;
-pthread_t World::own_thread_{};
+const void* World::own_thread_ = nullptr;
 
 World::World(ThreadLevel provided, CallLock* lock)
     : provided_(provided),
@@ -118,7 +118,7 @@ void World::init(ThreadLevel wanted) {
   if (was_there_) raise(ErrorClass::other, "MPI_Init is called after MPI_Finalize: MPI can't begin again");
   main_thread = std::this_thread::get_id();
   if (wanted < ThreadLevel::serialized) {
-    own_thread_ = ::pthread_self();
+    own_thread_ = __builtin_thread_pointer();
     world_ = own_ = new World(wanted, nullptr);
   } else {
     lock_ = new CallLock;  // for good: other threads may be about to leave it when the world has ended

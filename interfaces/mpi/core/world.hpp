@@ -1,8 +1,6 @@
 // World: what MPI_Init makes: this process as a rank, its loop, and the communicators that are there from the start.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -90,11 +88,9 @@ class World {
   static CallLock* lock_;  // null where one thread calls
   /// Whether there is a world, and this is the thread that may call without a lock. By the thread's name, since a
   /// library with thread-local variables that are read by one load can't always be loaded by dlopen (python's mpi4py).
-  static bool is_own_thread() noexcept {
-    return own_ != nullptr && ::pthread_equal(own_thread_, ::pthread_self()) != 0;
-  }
-  static World* own_;  // null where all threads take the lock
-  static pthread_t own_thread_;
+  static bool is_own_thread() noexcept { return own_ != nullptr && own_thread_ == __builtin_thread_pointer(); }
+  static World* own_;              // null where all threads take the lock
+  static const void* own_thread_;  // its thread pointer
   ThreadLevel provided_;
   CallReporter reporter_;
   std::unique_ptr<internals::AttachedRank> attached_;

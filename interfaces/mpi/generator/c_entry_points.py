@@ -181,6 +181,9 @@ def body(function):
     if function.name in FOR_ANY:
         requests, length = next((p.name, p.length) for p in function.parameters if p.kind == "request")
         lines.append(f"if (take_first_done({length}, {requests}, index, {FOR_ANY[function.name]}, status)) return kSuccess;")
+    if function.name == "MPI_Waitall":
+        requests, length = next((p.name, p.length) for p in function.parameters if p.kind == "request")
+        lines.append(f"if (wait_for_plain({length}, {requests}, statuses)) return kSuccess;")
     for p in needs_order(function):
         lines += translations[p.name].before
     arguments = ", ".join(translations[p.name].argument for p in function.parameters if translations[p.name].argument)
@@ -216,7 +219,7 @@ def definition(function):
 
 
 def section_text(functions):
-    lines = ['#include "interfaces/mpi/core_functions.hpp"', '#include "interfaces/mpi/by_hand.hpp"',
+    lines = ['#include "interfaces/mpi/core/quick_messages.hpp"', '#include "interfaces/mpi/by_hand.hpp"',
              '#include "interfaces/mpi/openmpi/entry.hpp"', '#include "interfaces/mpi/values.hpp"', "",
              "namespace coracle::mpi::openmpi {", 'extern "C" {', ""]
     for function in functions:

@@ -203,6 +203,10 @@ class MappedIntegers {
   Values<int> mapped_;
 };
 
+/// Of MPI_Waitall: waits for requests of which each is a receive or a send that has ended, and takes them, if none
+/// has failed. False for all others: at most it has waited then.
+bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses);
+
 /// Of MPI_Waitany and MPI_Testany (`flag`; else null): takes the first request that is done, without a look at those
 /// behind it. False where there is none, or where an argument is wrong: then nothing has been done.
 bool take_first_done(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);

@@ -1,6 +1,9 @@
 // What entry points of requests do themselves.
-#include "interfaces/mpi/core/request.hpp"
+#include <algorithm>
+#include <array>
+#include <span>
 
+#include "interfaces/mpi/core/message_requests.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 #include "interfaces/mpi/openmpi/entry.hpp"
 
@@ -16,7 +19,67 @@ Found look_at(MPI_Request handle) noexcept {
   return request->is_active() && request->is_done() ? Found::done : Found::none;
 }
 
+ReceiveRequest& as_receive(Request& request) noexcept {
+  return static_cast<ReceiveRequest&>(request);
+}
+
+/// Of MPI_Waitall: the receives among its requests, where all others are null or sends that have ended.
+class PlainRequests {
+ public:
+  /// False where there are others, or what is no request.
+  bool collect(std::span<const MPI_Request> handles) noexcept {
+    for (const MPI_Request handle : handles) {
+      if (handle == null_handle<Request>()) continue;
+      if (handle == nullptr || handle->word.object == nullptr) [[unlikely]]
+        return false;
+      auto& request = static_cast<Request&>(*handle->word.object);
+      if (request.kind() == Request::Kind::ended) continue;
+      if (request.kind() != Request::Kind::receive || request.is_persistent()) return false;
+      receives_[count_++] = &request;
+    }
+    return true;
+  }
+  /// False where one has failed.
+  bool wait() {
+    const std::span receives(receives_.data(), count_);
+    for (Request* request : receives)
+      if (!as_receive(*request).is_done()) {
+        wait_for_ends(receives);
+        break;
+      }
+    return std::ranges::all_of(receives, [](Request* request) { return as_receive(*request).has_ended_well(); });
+  }
+  void end() noexcept {
+    for (std::size_t place = 0; place < count_; ++place) as_receive(*receives_[place]).end_and_release();
+  }
+
+ private:
+  std::array<Request*, kInline> receives_;
+  std::size_t count_ = 0;
+};
+
+void store_end(MPI_Request handle, MPI_Status* status) noexcept {
+  const bool is_receive =
+      handle != null_handle<Request>() && static_cast<Request*>(handle->word.object)->kind() == Request::Kind::receive;
+  store_status(is_receive ? static_cast<ReceiveRequest*>(handle->word.object)->status() : Status{}, status);
+  status->MPI_ERROR = kSuccess;
+}
+
 }  // namespace
+
+bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (count <= 0 || count > kInline || requests == nullptr) [[unlikely]]
+    return false;
+  const std::span handles(requests, static_cast<std::size_t>(count));
+  PlainRequests plain;
+  if (!plain.collect(handles) || !plain.wait()) return false;
+  for (MPI_Request& handle : handles) {
+    if (statuses != nullptr) store_end(handle, statuses++);
+    handle = null_handle<Request>();
+  }
+  plain.end();
+  return true;
+}
 
 bool take_first_done(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (requests == nullptr || index == nullptr) return false;
