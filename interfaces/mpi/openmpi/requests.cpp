@@ -23,6 +23,14 @@ ReceiveRequest& as_receive(Request& request) noexcept {
   return static_cast<ReceiveRequest&>(request);
 }
 
+/// A hang report tells of all of them.
+void wait_for_all(std::span<const MPI_Request> handles) {
+  std::array<Request*, kInline> requests;
+  for (std::size_t place = 0; place < handles.size(); ++place)
+    requests[place] = static_cast<Request*>(handles[place]->word.object);
+  wait_for_ends(std::span(requests).first(handles.size()));
+}
+
 /// Of MPI_Waitall: the receives among its requests, where all others are null or sends that have ended.
 class PlainRequests {
  public:
@@ -39,18 +47,17 @@ class PlainRequests {
     }
     return true;
   }
-  /// False where one has failed.
-  bool wait() {
+  /// `handles`: as above. False where one has failed.
+  bool wait(std::span<const MPI_Request> handles) {
     const std::span receives(receives_.data(), count_);
-    for (Request* request : receives)
-      if (!as_receive(*request).is_done()) {
-        wait_for_ends(receives);
-        break;
-      }
+    if (!std::ranges::all_of(receives, [](Request* request) { return as_receive(*request).is_done(); }))
+      wait_for_all(handles);
     return std::ranges::all_of(receives, [](Request* request) { return as_receive(*request).has_ended_well(); });
   }
   void end() noexcept {
-    for (std::size_t place = 0; place < count_; ++place) as_receive(*receives_[place]).end_and_release();
+    for (std::size_t place = 0; place < count_; ++place)
+      if (receives_[place]->handle()->object != nullptr) [[likely]]  // else the program has given it twice
+        as_receive(*receives_[place]).end_and_release();
   }
 
  private:
@@ -72,7 +79,7 @@ bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses) {
     return false;
   const std::span handles(requests, static_cast<std::size_t>(count));
   PlainRequests plain;
-  if (!plain.collect(handles) || !plain.wait()) return false;
+  if (!plain.collect(handles) || !plain.wait(handles)) return false;
   for (MPI_Request& handle : handles) {
     if (statuses != nullptr) store_end(handle, statuses++);
     handle = null_handle<Request>();

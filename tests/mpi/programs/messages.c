@@ -333,6 +333,63 @@ static void cancelled_among_others(void) {
   }
 }
 
+/* Lists of requests of all kinds, of which some end with their call, and some are no more than a receive. */
+static void mixed_lists(void) {
+  enum { kLongest = 70, kKinds = 6 };
+  static int in[kLongest], out[kLongest];
+  MPI_Request requests[kLongest];
+  MPI_Status statuses[kLongest];
+  for (int round = 0; round < 200; ++round) {
+    /* Kinds beyond the first few only in some lists; without statuses in some. */
+    const int length = round % kLongest + 1, kinds = 2 + round % (kKinds - 1), ignored = round % 3 == 0;
+    int kind[kLongest], wanted[kLongest];
+    for (int i = 0; i < length; ++i) {
+      kind[i] = (round + i * 7 + i / 3) % kinds;
+      out[i] = made_up(rank_of_world, round, i);
+      in[i] = -1;
+      requests[i] = MPI_REQUEST_NULL;
+      statuses[i].MPI_ERROR = 77;
+      wanted[i] = 0;
+    }
+    for (int i = 0; i < length; ++i) {
+      if (kind[i] == 0 || kind[i] == 4) {
+        if (kind[i] == 0)
+          MPI_Irecv(&in[i], 1, MPI_INT, rank_of_world, 500 + i, MPI_COMM_WORLD, &requests[i]);
+        else
+          MPI_Recv_init(&in[i], 1, MPI_INT, rank_of_world, 500 + i, MPI_COMM_WORLD, &requests[i]);
+        if (kind[i] == 4) MPI_Start(&requests[i]);
+        if (i % 2 == 0) MPI_Send(&out[i], 1, MPI_INT, rank_of_world, 500 + i, MPI_COMM_WORLD);
+        wanted[i] = 1;
+      } else if (kind[i] == 1) {
+        MPI_Isend(&out[i], 1, MPI_INT, rank_of_world, 900 + i, MPI_COMM_WORLD, &requests[i]);
+      } else if (kind[i] == 3) {
+        MPI_Irecv(&in[i], 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[i]);
+      } else if (kind[i] == 5) {
+        MPI_Ibarrier(MPI_COMM_SELF, &requests[i]);
+      }
+    }
+    for (int i = 0; i < length; ++i)
+      if (wanted[i] && i % 2 != 0) MPI_Send(&out[i], 1, MPI_INT, rank_of_world, 500 + i, MPI_COMM_WORLD);
+    CHECK(MPI_Waitall(length, requests, ignored ? MPI_STATUSES_IGNORE : statuses) == MPI_SUCCESS);
+    for (int i = 0; i < length; ++i) {
+      CHECK(in[i] == (wanted[i] ? out[i] : -1));
+      CHECK((requests[i] != MPI_REQUEST_NULL) == (kind[i] == 4));
+      if (kind[i] == 4) MPI_Request_free(&requests[i]);
+      if (kind[i] == 1) MPI_Recv(&in[i], 1, MPI_INT, rank_of_world, 900 + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (ignored) {
+        CHECK(statuses[i].MPI_ERROR == 77);
+        continue;
+      }
+      int count = -1;
+      MPI_Get_count(&statuses[i], MPI_INT, &count);
+      CHECK(count == wanted[i] || kind[i] == 5);
+      if (wanted[i]) CHECK(statuses[i].MPI_SOURCE == rank_of_world && statuses[i].MPI_TAG == 500 + i);
+      if (kind[i] == 2) CHECK(statuses[i].MPI_SOURCE == MPI_ANY_SOURCE && statuses[i].MPI_TAG == MPI_ANY_TAG);
+      if (kind[i] == 3) CHECK(statuses[i].MPI_SOURCE == MPI_PROC_NULL && statuses[i].MPI_TAG == MPI_ANY_TAG);
+    }
+  }
+}
+
 /* Sends to oneself that are cancelled are withdrawn at once, or, with Open MPI, never: then they are received. */
 static void cancelled_sends(int bytes) {
   enum { kSends = 3 };
@@ -495,6 +552,7 @@ int main(int argc, char** argv) {
   persistent();
   cancelled();
   cancelled_among_others();
+  mixed_lists();
   for (int size = 0; size < kSizes; ++size) cancelled_sends(kBytes[size]);
   many_at_once();
   packed_beside_pieces();
