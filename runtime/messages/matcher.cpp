@@ -113,7 +113,7 @@ void Matcher::post_in_table(Posted& receive) {
 
 void Matcher::append(Posted& receive) {
   receive.order = ++order_;
-  receives_.append(receive.wanted, receive.link);
+  receives_.append(receive.wanted, receive.link, &receive);
   ++receives_of_[kind_of(receive.wanted)];
 }
 
@@ -145,7 +145,7 @@ Matcher::Posted* Matcher::match_in_table(const Envelope& envelope) noexcept {
 
 void Matcher::keep(Unexpected& message) {
   for (std::size_t kind = 0; kind < kKinds; ++kind)
-    if (sorted_[kind]) messages_[kind].append(opened(message.envelope, kind), message.links[kind]);
+    if (sorted_[kind]) messages_[kind].append(opened(message.envelope, kind), message.links[kind], &message);
   message.before = last_;
   message.after = nullptr;
   (last_ != nullptr ? last_->after : first_) = &message;
@@ -170,7 +170,7 @@ Matcher::Unexpected* Matcher::find_among_many(const Envelope& wanted) {
 
 void Matcher::sort_for(std::size_t kind) {
   for (Unexpected* message = first_; message != nullptr; message = message->after)
-    messages_[kind].append(opened(message->envelope, kind), message->links[kind]);
+    messages_[kind].append(opened(message->envelope, kind), message->links[kind], message);
   sorted_[kind] = true;
 }
 

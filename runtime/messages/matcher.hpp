@@ -23,7 +23,8 @@ class KeyedQueues {
 
   /// Null when there is none.
   QueueLink* front(const Envelope& key) const noexcept;
-  void append(const Envelope& key, QueueLink& link) {
+  void append(const Envelope& key, QueueLink& link, void* owner) {
+    link.owner = owner;
     Bucket& latest = buckets_[latest_];
     if (latest.head == nullptr || latest.key != key) return append_elsewhere(key, link);
     link.previous = std::exchange(latest.tail, &link);
@@ -74,8 +75,7 @@ class Matcher {
   using Posted = PostedReceive;
   /// A message that came before its receive. Lives with its owner.
   struct Unexpected {
-    explicit Unexpected(const Envelope& of) noexcept
-        : envelope(of), links{QueueLink(this), QueueLink(this), QueueLink(this), QueueLink(this)} {}
+    explicit Unexpected(const Envelope& of) noexcept : envelope(of) {}
     Envelope envelope;
     std::array<QueueLink, kKinds> links;
     Unexpected* before = nullptr;  // in the order of their coming

@@ -9,23 +9,23 @@
 
 namespace coracle::internals {
 
-/// A thing's place in one queue.
+/// A thing's place in one queue. Holds nothing before it is in one: most messages and receives never are.
 struct QueueLink {
-  explicit QueueLink(void* of) noexcept : owner(of) {}
+  QueueLink() noexcept {}
   QueueLink(const QueueLink&) = delete;
   QueueLink& operator=(const QueueLink&) = delete;
 
-  QueueLink* previous = nullptr;
-  QueueLink* next = nullptr;
-  void* const owner;
+  QueueLink* previous;
+  QueueLink* next;
+  void* owner;
 };
 
 /// A receive that waits. Lives with its owner.
 struct PostedReceive {
-  explicit PostedReceive(const Envelope& of) noexcept : wanted(of), link(this) {}
+  explicit PostedReceive(const Envelope& of) noexcept : wanted(of) {}
   PostedReceive(PostedReceive&& other) noexcept : PostedReceive(other.wanted) {}  // one that is not posted
   Envelope wanted;
-  std::uint64_t order = 0;
+  std::uint64_t order;  // once the link is in use
   QueueLink link;
 };
 

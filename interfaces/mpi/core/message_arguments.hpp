@@ -53,7 +53,14 @@ struct MessageArguments {
     return comm->team().send(source(), static_cast<std::uint32_t>(peer), static_cast<std::uint64_t>(tag));
   }
   /// Of one that is received, from a member or any.
-  internals::Receive receive() const { return comm->team().recv(target(), from(), wanted_tag()); }
+  internals::Receive receive() const {
+    internals::Team& team = comm->team();
+    return internals::Messages::of(team.rank()).receive(team, target(), from(), wanted_tag());
+  }
+  /// Whether `receive`, which is receive()'s, has ended: only then it is no more to be begun.
+  bool is_there(internals::Receive& receive) const {
+    return internals::Messages::of(comm->team().rank()).may_be_ready() && receive.await_ready();
+  }
   /// Of what goes on after the call, in which the program may free it; a predefined one stays.
   Ref<Datatype> datatype_in_use() const noexcept {
     return Ref<Datatype>(datatype == nullptr || datatype->is_predefined() ? nullptr : datatype);

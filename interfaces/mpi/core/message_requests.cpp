@@ -7,9 +7,9 @@
 namespace coracle::mpi {
 namespace {
 
-void add(internals::SignalText& text, bool is_receive, const MessageArguments& arguments) noexcept {
+void add(internals::SignalText& text, bool is_receive, int rank, int tag, const Comm& comm) noexcept {
   text.add("{}", is_receive ? "a receive" : "a send");
-  add_message(text, is_receive, arguments.rank(), arguments.tag, *arguments.comm);
+  add_message(text, is_receive, rank, tag, comm);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ void SendRequest::settle() noexcept {
 }
 
 void SendRequest::add_to(internals::SignalText& text) const noexcept {
-  add(text, false, arguments_);
+  add(text, false, arguments_.rank(), arguments_.tag, *arguments_.comm);
 }
 
 void SendRequest::cancel() {
@@ -106,7 +106,7 @@ Status ReceiveRequest::look() noexcept {
   if (!receive_) return null_status();
   if (receive_->has_failed()) [[unlikely]]
     return look_at_failed(*receive_);
-  return status_of(receive_->received(), *arguments_.comm);
+  return status_of(receive_->received(), *comm());
 }
 
 [[gnu::cold]] Status ReceiveRequest::look_at_failed(const internals::Receive& receive) noexcept {
@@ -114,7 +114,7 @@ Status ReceiveRequest::look() noexcept {
   try {
     receive.await_resume();
   } catch (const internals::Error& error) {
-    status = status_of_failed(error, receive.received(), *arguments_.comm);
+    status = status_of_failed(error, receive.received(), *comm());
     note_end_of(cancelling_, status);
   } catch (...) {
     note_error(status);
@@ -123,7 +123,11 @@ Status ReceiveRequest::look() noexcept {
 }
 
 void ReceiveRequest::add_to(internals::SignalText& text) const noexcept {
-  add(text, true, arguments_);
+  if (!receive_) return add(text, true, kProcNull, kAnyTag, *comm());
+  const internals::Envelope& wanted = receive_->wanted;
+  const bool is_any = wanted.source == internals::kAnySource;
+  add(text, true, is_any ? kAnySource : static_cast<int>(wanted.source) - comm()->first_peer(),
+      wanted.tag == internals::kAnyTag ? kAnyTag : static_cast<int>(wanted.tag), *comm());
 }
 
 void ReceiveRequest::cancel() {
@@ -162,7 +166,7 @@ void MatchedRequest::settle() noexcept {
 }
 
 void MatchedRequest::add_to(internals::SignalText& text) const noexcept {
-  add(text, true, arguments_);
+  add(text, true, arguments_.rank(), arguments_.tag, *arguments_.comm);
 }
 
 }  // namespace coracle::mpi

@@ -93,18 +93,22 @@ class ReceiveRequest final : public Request {
   /// As SendRequest's. Inline, so that the arguments go straight to where they stay.
   static Request* make(const MessageArguments& arguments, bool persistent) {
     auto made = Ref<ReceiveRequest>::adopt(new ReceiveRequest(arguments, persistent));
-    if (!persistent) made->receive();
+    if (persistent)
+      made->arguments_ = arguments;
+    else
+      made->receive(arguments);
     return made.give();
   }
 
-  bool is_done() const noexcept override { return !receive_ || !receive_->is_under_way(); }
+  bool is_done() const noexcept override { return has_ended(); }
   bool is_awaited_at_end() const noexcept override { return false; }
   Status look() noexcept override;
   void cancel() override;
   void add_to(internals::SignalText& text) const noexcept override;
 
-  // For those who take many at once, of one that is not persistent and is done:
-  /// False also of one from MPI_PROC_NULL.
+  // For those who take many at once, of one that is not persistent:
+  bool has_ended() const noexcept { return !receive_ || !receive_->is_under_way(); }
+  /// Of one that has ended. False also of one from MPI_PROC_NULL.
   bool has_ended_well() const noexcept { return receive_ && !receive_->has_failed(); }
   /// Of one that has_ended_well().
   Status status() const noexcept { return status_of(receive_->received(), *comm()); }
@@ -122,26 +126,24 @@ class ReceiveRequest final : public Request {
 
  private:
   ReceiveRequest(const MessageArguments& arguments, bool persistent)
-      : Request(arguments.comm, persistent, Kind::receive),
-        arguments_(arguments),
-        datatype_(arguments.datatype_in_use()) {}
+      : Request(arguments.comm, persistent, Kind::receive), datatype_(arguments.datatype_in_use()) {}
   ~ReceiveRequest() override = default;
-  void begin() override { receive(); }
-  void receive() {
-    if (arguments_.peer == kProcNull) return;
+  void begin() override { receive(*arguments_); }
+  void receive(const MessageArguments& arguments) {
+    if (arguments.peer == kProcNull) return;
     cancelling_ = false;
-    internals::Team& team = arguments_.comm->team();
+    internals::Team& team = comm()->team();
     internals::Messages& messages = internals::Messages::of(team.rank());
     receive_.emplace(MadeInPlace{
-        [&] { return messages.receive(team, arguments_.target(), arguments_.from(), arguments_.wanted_tag()); }});
+        [&] { return messages.receive(team, arguments.target(), arguments.from(), arguments.wanted_tag()); }});
     if (messages.may_be_ready() && receive_->await_ready()) return;
     World::get().progress().begin(*receive_);
   }
   Status look_at_failed(const internals::Receive& receive) noexcept;
 
   static RequestPool pool_;
-  MessageArguments arguments_;
-  Ref<Datatype> datatype_;  // as above
+  std::optional<MessageArguments> arguments_;  // of a persistent one
+  Ref<Datatype> datatype_;                     // as above
   std::optional<internals::Receive> receive_;
   bool cancelling_ = false;
 };

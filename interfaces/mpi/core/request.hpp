@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "interfaces/mpi/core/comm.hpp"
@@ -68,9 +67,6 @@ class Request : public Object {
   const Kind kind_;
   std::unique_ptr<std::string> error_;
 };
-
-/// Turns the loop until all that is under way of `requests` (null: nothing) has ended.
-void wait_for_ends(std::span<Request* const> requests);
 
 /// Starts what a nonblocking collective does, up to its first suspension; the request owns it. What must live until it
 /// has ended (datatypes, scratch memory) belongs into the task's parameters.

@@ -139,15 +139,11 @@ void test(Request*& request, bool& flag, Status* status) {
   if (flag) take_one(request, status);
 }
 
-void wait_for_ends(std::span<Request* const> requests) {
+void waitall(std::span<Request*> requests, std::span<Status> statuses) {
   World& world = World::get();
   for (const Request* request : requests)
     if (counts(request) && !request->is_done())
       world.run_until<RequestsNote>([request] { return request->is_done(); }, requests);
-}
-
-void waitall(std::span<Request*> requests, std::span<Status> statuses) {
-  wait_for_ends(requests);
   take_all(requests, statuses);
 }
 

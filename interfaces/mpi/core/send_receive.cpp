@@ -83,7 +83,7 @@ void recv(void* buf, Count count, Datatype* datatype, int source, int tag, Comm*
   const MessageArguments arguments = MessageArguments::of_receive(buf, count, datatype, source, tag, comm);
   if (source == kProcNull) return give_received(status, null_status());
   Receive receive = arguments.receive();
-  if (!receive.await_ready()) world.progress().begin(receive);
+  if (!arguments.is_there(receive)) world.progress().begin(receive);
   world.progress().wait_for_begun<ReceiveNote>(receive, source, tag, *comm);
   take_received(receive, *comm, status);
 }
@@ -132,7 +132,7 @@ void sendrecv(const void* sendbuf, Count sendcount, Datatype* sendtype, int dest
   }
   // Posted first, so that what comes meanwhile finds it.
   Receive receive = wanted.receive();
-  if (!receive.await_ready()) world.progress().begin(receive);
+  if (!wanted.is_there(receive)) world.progress().begin(receive);
   std::optional<MpiError> failure;
   try {
     send_all(sent);

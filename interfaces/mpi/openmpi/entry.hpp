@@ -203,8 +203,8 @@ class MappedIntegers {
   Values<int> mapped_;
 };
 
-/// Of MPI_Waitall: waits for requests of which each is a receive or a send that has ended, and takes them, if none
-/// has failed. False for all others: at most it has waited then.
+/// Of MPI_Waitall: waits for requests of which each is a receive or a send that has ended, and takes them. False where
+/// one has failed, which is left to be taken, and for all other lists.
 bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses);
 
 /// Of MPI_Waitany and MPI_Testany (`flag`; else null): takes the first request that is done, without a look at those

@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "interfaces/mpi/core/call_notes.hpp"
 #include "interfaces/mpi/core/message_requests.hpp"
 #include "interfaces/mpi/core_functions.hpp"
 #include "interfaces/mpi/openmpi/entry.hpp"
@@ -19,57 +20,65 @@ Found look_at(MPI_Request handle) noexcept {
   return request->is_active() && request->is_done() ? Found::done : Found::none;
 }
 
-ReceiveRequest& as_receive(Request& request) noexcept {
-  return static_cast<ReceiveRequest&>(request);
+/// Null for the null handle.
+Request* request_of(MPI_Request handle) noexcept {
+  return static_cast<Request*>(handle->word.object);
 }
 
-/// A hang report tells of all of them.
-void wait_for_all(std::span<const MPI_Request> handles) {
-  std::array<Request*, kInline> requests;
-  for (std::size_t place = 0; place < handles.size(); ++place)
-    requests[place] = static_cast<Request*>(handles[place]->word.object);
-  wait_for_ends(std::span(requests).first(handles.size()));
+/// Null of all others.
+ReceiveRequest* receive_of(MPI_Request handle) noexcept {
+  Request* const request = request_of(handle);
+  const bool is_receive = request != nullptr && request->kind() == Request::Kind::receive;
+  return is_receive ? static_cast<ReceiveRequest*>(request) : nullptr;
 }
 
-/// Of MPI_Waitall: the receives among its requests, where all others are null or sends that have ended.
-class PlainRequests {
+/// Whether all are null, or sends that have ended, or receives that go with their end.
+bool are_plain(std::span<const MPI_Request> handles) noexcept {
+  for (const MPI_Request handle : handles) {
+    if (handle == null_handle<Request>()) continue;
+    if (handle == nullptr || handle->word.object == nullptr) [[unlikely]]
+      return false;
+    const Request& request = *request_of(handle);
+    if (request.kind() == Request::Kind::ended) continue;
+    if (request.kind() != Request::Kind::receive || request.is_persistent()) return false;
+  }
+  return true;
+}
+
+/// As RequestsNote, which needs a list of requests: it is made when somebody asks.
+class HandlesNote final : public CallNote {
  public:
-  /// False where there are others, or what is no request.
-  bool collect(std::span<const MPI_Request> handles) noexcept {
-    for (const MPI_Request handle : handles) {
-      if (handle == null_handle<Request>()) continue;
-      if (handle == nullptr || handle->word.object == nullptr) [[unlikely]]
-        return false;
-      auto& request = static_cast<Request&>(*handle->word.object);
-      if (request.kind() == Request::Kind::ended) continue;
-      if (request.kind() != Request::Kind::receive || request.is_persistent()) return false;
-      receives_[count_++] = &request;
-    }
-    return true;
+  /// At most kInline.
+  explicit HandlesNote(std::span<const MPI_Request> handles) noexcept : handles_(handles) {}
+  void add_brief(internals::SignalText& text) const noexcept override {
+    Requests requests;
+    RequestsNote(collect(requests)).add_brief(text);
   }
-  /// `handles`: as above. False where one has failed.
-  bool wait(std::span<const MPI_Request> handles) {
-    const std::span receives(receives_.data(), count_);
-    if (!std::ranges::all_of(receives, [](Request* request) { return as_receive(*request).is_done(); }))
-      wait_for_all(handles);
-    return std::ranges::all_of(receives, [](Request* request) { return as_receive(*request).has_ended_well(); });
-  }
-  void end() noexcept {
-    for (std::size_t place = 0; place < count_; ++place)
-      if (receives_[place]->handle()->object != nullptr) [[likely]]  // else the program has given it twice
-        as_receive(*receives_[place]).end_and_release();
+  void add_lines(internals::SignalText& text) const noexcept override {
+    Requests requests;
+    RequestsNote(collect(requests)).add_lines(text);
   }
 
  private:
-  std::array<Request*, kInline> receives_;
-  std::size_t count_ = 0;
+  using Requests = std::array<Request*, kInline>;
+  std::span<Request* const> collect(Requests& requests) const noexcept {
+    std::ranges::transform(handles_, requests.begin(), request_of);
+    return std::span(requests).first(handles_.size());
+  }
+  const std::span<const MPI_Request> handles_;
 };
 
-void store_end(MPI_Request handle, MPI_Status* status) noexcept {
-  const bool is_receive =
-      handle != null_handle<Request>() && static_cast<Request*>(handle->word.object)->kind() == Request::Kind::receive;
-  store_status(is_receive ? static_cast<ReceiveRequest*>(handle->word.object)->status() : Status{}, status);
-  status->MPI_ERROR = kSuccess;
+void wait_for_receives(std::span<const MPI_Request> handles) {
+  for (const MPI_Request handle : handles)
+    if (const ReceiveRequest* const receive = receive_of(handle); receive != nullptr && !receive->has_ended())
+      World::get().run_until<HandlesNote>([receive] { return receive->has_ended(); }, handles);
+}
+
+bool all_have_ended_well(std::span<const MPI_Request> handles) noexcept {
+  return std::ranges::all_of(handles, [](MPI_Request handle) {
+    const ReceiveRequest* const receive = receive_of(handle);
+    return receive == nullptr || receive->has_ended_well();
+  });
 }
 
 }  // namespace
@@ -78,13 +87,20 @@ bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses) {
   if (count <= 0 || count > kInline || requests == nullptr) [[unlikely]]
     return false;
   const std::span handles(requests, static_cast<std::size_t>(count));
-  PlainRequests plain;
-  if (!plain.collect(handles) || !plain.wait(handles)) return false;
+  if (!are_plain(handles)) return false;
+  wait_for_receives(handles);
+  if (statuses != nullptr && !all_have_ended_well(handles)) return false;
   for (MPI_Request& handle : handles) {
-    if (statuses != nullptr) store_end(handle, statuses++);
+    ReceiveRequest* const receive = receive_of(handle);
+    if (receive != nullptr && !receive->has_ended_well()) [[unlikely]]
+      return false;  // nobody asks for the statuses of those that have been taken
+    if (statuses != nullptr) {
+      store_status(receive != nullptr ? receive->status() : Status{}, statuses);
+      (statuses++)->MPI_ERROR = kSuccess;
+    }
+    if (receive != nullptr) receive->end_and_release();
     handle = null_handle<Request>();
   }
-  plain.end();
   return true;
 }
 
