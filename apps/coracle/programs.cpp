@@ -167,8 +167,6 @@ void set_output(const std::string& pattern, JobOptions& options) {
 
 void set_input(const std::string& word, JobOptions& options) {
   if (word == "all") {
-    if (!options.hosts.empty())
-      wrong("--stdin all: on other hosts one rank can have standard input; name it, or say none");
     options.input.who = InputReaders::Who::all;
   } else if (word == "none") {
     options.input.who = InputReaders::Who::none;

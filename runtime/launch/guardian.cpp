@@ -41,6 +41,8 @@ void kill_groups(const std::uint64_t* table) noexcept {
 /// Leaves the launcher's session and descriptors: nobody must wait for the end of a pipe because of the guardian.
 int withdraw_to(int socket) {
   ::setsid();
+  // Resource managers signal all processes of a job that is to end: the launcher's to obey.
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::signal(number, SIG_IGN);
   ::prctl(PR_SET_NAME, "coracle-guard");
   // One that somebody has stopped has its work to do, too. (Should the launcher be dead already, it isn't stopped yet.)
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGCONT));

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -82,6 +85,7 @@ Task<int> HeadLauncher::serve(Scope& services) {
       if (!peer.card) fail(&peer, peer.failure(fmt::format("has not answered within {} s", kStartPatience / 1s)));
   }
   if (!ending_ && wants_times()) co_await ask_times(NodeClock::When::beginning);
+  if (!ending_ && options_.input.who == InputReaders::Who::all) co_await send_input();
   if (!ending_) start_ranks();
   const auto done = [this] { return std::ranges::all_of(peers_, &NodePeer::done) && (ending_ || !timed_out_); };
   if (started_) co_await changed_.wait(done);
@@ -89,6 +93,22 @@ Task<int> HeadLauncher::serve(Scope& services) {
   say_how_it_ended();
   co_await let_go();
   co_return verdict_.exit_status();
+}
+
+/// Of `--stdin all`, to all other hosts, before their ranks start: standard input is a file by now.
+Task<> HeadLauncher::send_input() {
+  constexpr std::size_t kQueuedMax = 1 << 20;
+  std::vector<std::byte> buffer(kQueuedMax / 4);
+  for (NodePeer& peer : peers_) {
+    if (peer.host.empty()) continue;
+    off_t place = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+    for (ssize_t bytes = 1; bytes > 0 && !ending_ && !peer.stream->ended(); place += bytes) {
+      bytes = std::max<ssize_t>(::pread(STDIN_FILENO, buffer.data(), buffer.size(), place), 0);
+      peer.stream->send(ControlFrameType::input, std::span(buffer).first(static_cast<std::size_t>(bytes)));
+      while (peer.stream->backlog() >= kQueuedMax && !ending_ && !peer.stream->ended())
+        co_await finishes_within(1s, peer.stream->room(kQueuedMax));
+    }
+  }
 }
 
 void HeadLauncher::start_ranks() {

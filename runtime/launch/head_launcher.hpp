@@ -63,6 +63,7 @@ class HeadLauncher {
   void end_nodes(ControlFrameType how);
   void kill_nodes();
   void give_up_nodes();
+  Task<> send_input();
   void start_ranks();
   void say_how_it_ended();
 

@@ -100,9 +100,23 @@ Task<bool> NodeLauncher::prepare() {
   if (addresses.empty()) co_return false;
   share_ = std::make_unique<NodeShare>(description_->options, description_->node, std::move(addresses));
   head_.send(ControlFrameType::card, encode(share_->card()));
+  const bool is_sent_input = description_->remote && description_->options.input.who == InputReaders::Who::all;
+  if (is_sent_input && !co_await take_input()) co_return false;
   const std::optional<ControlFrame> directory = co_await expect(ControlFrameType::directory);
   if (!directory) co_return false;
   share_->enter(decode<JobDirectory>(directory->payload));
+  co_return true;
+}
+
+Task<bool> NodeLauncher::take_input() {
+  InputCopy copy;
+  for (;;) {
+    const std::optional<ControlFrame> frame = co_await expect(ControlFrameType::input);
+    if (!frame) co_return false;
+    if (frame->payload.empty()) break;
+    copy.add(frame->payload);
+  }
+  copy.install();
   co_return true;
 }
 

@@ -41,6 +41,8 @@ class NodeLauncher {
   /// Where others shall look for this node. Nothing when the head is gone.
   Task<std::vector<NodeAddress>> find_addresses();
   void set_up_standard_files();
+  /// What each of the ranks reads, of `--stdin all`. False: the head is gone.
+  Task<bool> take_input();
   bool reads_input() const;
   void take_environment();
 

@@ -54,19 +54,30 @@ std::string output_file(const std::string& pattern, std::uint32_t rank, std::uin
   return name;
 }
 
+InputCopy::InputCopy() : file_(::memfd_create("coracle-input", MFD_CLOEXEC)) {
+  if (!file_) throw_errno(errno, "can't make a copy of standard input for all ranks");
+}
+
+void InputCopy::add(std::span<const std::byte> bytes) {
+  write_whole(file_.get(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+void InputCopy::install() {
+  ::lseek(file_.get(), 0, SEEK_SET);
+  ::dup2(file_.get(), STDIN_FILENO);
+}
+
 void spool_input() {
   if (is_file(STDIN_FILENO)) return;
-  const FileDescriptor copy(::memfd_create("coracle-input", MFD_CLOEXEC));
-  if (!copy) throw_errno(errno, "can't make a copy of standard input for all ranks");
-  std::array<char, 65536> buffer;
+  InputCopy copy;
+  std::array<std::byte, 65536> buffer;
   for (;;) {
     const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) break;
-    write_whole(copy.get(), {buffer.data(), static_cast<std::size_t>(bytes)});
+    copy.add(std::span(buffer).first(static_cast<std::size_t>(bytes)));
   }
-  ::lseek(copy.get(), 0, SEEK_SET);
-  ::dup2(copy.get(), STDIN_FILENO);
+  copy.install();
 }
 
 int RankFiles::keep(int fd) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,21 @@ namespace coracle::internals {
 /// for another word behind a %.
 std::string output_file(const std::string& pattern, std::uint32_t rank, std::uint32_t node);
 
-/// Makes this process's standard input a file, which each rank can read by itself: a copy of what a pipe or a terminal
-/// gives until its end, which is waited for. Throws Error.
+/// A copy of what is to be standard input, in a file, which each rank can read by itself.
+class InputCopy {
+ public:
+  /// Throws Error.
+  InputCopy();
+  void add(std::span<const std::byte> bytes);
+  /// All is there: it becomes this process's standard input.
+  void install();
+
+ private:
+  FileDescriptor file_;
+};
+
+/// Makes this process's standard input a file: a copy of what a pipe or a terminal gives until its end, which is waited
+/// for. Throws Error.
 void spool_input();
 
 /// Descriptors 0, 1 and 2 of a rank that is about to be started. Those opened here are closed with this object.

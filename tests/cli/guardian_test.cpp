@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/cli/command.hpp"
@@ -38,6 +40,20 @@ bool has_stopped(pid_t pid) {
 }
 
 }  // namespace
+
+TEST_CASE("coracle run: a guardian outlives signals that resource managers send to all processes of a job") {
+  Command command(job("process", "1", "echo ready; sleep 60"));
+  REQUIRE(soon([&] { return command.ranks().size() == 2 && command.output() == "ready\nready\n"; }));
+  const pid_t guard = guardian(command);
+  REQUIRE(guard > 1);
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::kill(guard, number);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(runs(guard));
+  command.signal(SIGTERM);
+  CHECK(command.wait() == 128 + SIGTERM);
+  CHECK_FALSE(contains(command.errors(), "guardian"));
+  CHECK(soon([&] { return !runs(guard); }));
+}
 
 TEST_CASE("coracle run: a guardian that is stopped does not hold up the end of the job") {
   for (const std::string& placement : process_placements()) {

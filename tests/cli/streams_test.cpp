@@ -154,6 +154,25 @@ TEST_CASE("coracle run --stdin: one rank reads, or all, or none") {
   }
 }
 
+TEST_CASE("coracle run --stdin all: ranks of other hosts read all of it, too, before they do anything else") {
+  const std::string shell = std::filesystem::temp_directory_path() / "coracle-streams-shell";
+  std::ofstream(shell) << "#!/bin/sh\nshift; exec \"$@\"\n";
+  std::filesystem::permissions(shell, std::filesystem::perms::owner_all);
+  const auto read_by_all = [&](const std::string& script, int input_fd) {
+    const std::vector<std::string> options{"--hosts", "a:1,b:2", "--ssh", shell, "--interface", "lo", "--stdin", "all"};
+    return what_is_read(job("process", options, script), input_fd);
+  };
+  CHECK(read_by_all(kSayWhatIsRead, pipe_with("hey\n")) == "0:hey;1:hey;2:hey;");
+  CHECK(read_by_all(kSayWhatIsRead, pipe_with("")) == "0:;1:;2:;");
+  // More than a launcher queues for another, from the middle of a file on.
+  const int file = ::memfd_create("input", MFD_CLOEXEC);
+  const std::string lines(5 << 20, '\n');
+  REQUIRE(::write(file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size()));
+  ::lseek(file, 1 << 20, SEEK_SET);
+  CHECK(read_by_all("echo $CORACLE_RANK:$(wc -l)", file) == "0:4194304;1:4194304;2:4194304;");
+  std::filesystem::remove(shell);
+}
+
 TEST_CASE("coracle run --stdin: a rank reads what is typed at a terminal, to its end") {
   for (const std::string& placement : process_placements()) {
     for (const char* nodes : {"1", "2"}) {
@@ -189,7 +208,6 @@ TEST_CASE("coracle run: wishes for streams that can't be are told with how to me
       {{"--output", "log.%r", "--label"}, "--output: each rank has a file of its own, which needs no labels"},
       {{"--stdin", "2"}, "--stdin 2: must be a rank (0 to 1), all or none"},
       {{"--stdin", "some"}, "--stdin some: must be a rank"},
-      {{"--stdin", "all", "--hosts", "a,b"}, "--stdin all: on other hosts one rank can have standard input"},
       {{"--place", "thread", "--label"}, "--label: the ranks of --place thread are one process"},
       {{"--place", "sim", "--output", "%r"}, "--output: the ranks of --place sim are one process"},
   };
