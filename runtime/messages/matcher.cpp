@@ -102,11 +102,25 @@ void KeyedQueues::grow() {
     if (bucket.head != nullptr) buckets_[place_of(bucket.key)] = bucket;
 }
 
+void Matcher::grow_line() {
+  std::vector<Posted*> longer(2 * line_.size());
+  receives_.reserve(longer.size());  // now, when it may fail: who fills the table can't
+  for (std::size_t place = 0; place < posted_; ++place) longer[place] = in_line(place);
+  line_.swap(longer);
+  first_in_line_ = 0;
+}
+
+void Matcher::fill_table() noexcept {
+  in_table_ = true;
+  for (std::size_t place = 0; place < posted_; ++place) append(*in_line(place));
+}
+
+Matcher::Posted* Matcher::match_among_many(const Envelope& envelope) noexcept {
+  fill_table();
+  return match_in_table(envelope);
+}
+
 void Matcher::post_in_table(Posted& receive) {
-  if (!in_table_) {
-    in_table_ = true;
-    for (std::size_t place = 0; place < posted_; ++place) append(*few(place));
-  }
   append(receive);
   ++posted_;
 }

@@ -3,6 +3,7 @@
 // So of two messages of one sender that one receive would accept, the first sent is received first.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,10 @@ class KeyedQueues {
  public:
   KeyedQueues();
 
+  /// Makes room for so many keys, which then can be appended without memory.
+  void reserve(std::size_t keys) {
+    while (2 * keys > buckets_.size()) grow();
+  }
   /// Null when there is none.
   QueueLink* front(const Envelope& key) const noexcept;
   void append(const Envelope& key, QueueLink& link, void* owner) {
@@ -69,6 +74,8 @@ class KeyedQueues {
 /// Knows nothing of what messages contain. Rank's thread only.
 class Matcher {
  public:
+  Matcher() : line_(2 * kFew) {}
+
   /// How much of an envelope a receive leaves open: bit 0 its tag, bit 1 its source.
   static constexpr std::size_t kKinds = 4;
 
@@ -83,38 +90,47 @@ class Matcher {
   };
 
   void post(Posted& receive) {
-    if (posted_ < kFew && !in_table_) [[likely]]
-      few(posted_++) = &receive;
-    else
-      post_in_table(receive);
+    if (in_table_) [[unlikely]]
+      return post_in_table(receive);
+    if (posted_ == line_.size()) [[unlikely]]
+      grow_line();
+    in_line(posted_++) = &receive;
   }
   /// It waits no longer.
   void withdraw(Posted& receive) noexcept {
+    sort_many();
     if (in_table_) return withdraw_from_table(receive);
     std::size_t place = 0;
-    while (place < posted_ && few(place) != &receive) ++place;
+    while (place < posted_ && in_line(place) != &receive) ++place;
     CORACLE_ASSERT(place < posted_, "a receive that does not wait can't be withdrawn");
-    take_of_few(place);
+    take_of_line(place);
   }
   /// For a message that has come: the receive that takes it, which waits no longer; or null.
   Posted* match(const Envelope& envelope) noexcept {
-    if (in_table_) return match_in_table(envelope);
-    for (std::size_t place = 0; place < posted_; ++place)
-      if (accepts(few(place)->wanted, envelope)) return take_of_few(place);
-    return nullptr;
+    if (in_table_) [[unlikely]]
+      return match_in_table(envelope);
+    const std::size_t looked_at = std::min(posted_, kFew);
+    for (std::size_t place = 0; place < looked_at; ++place)
+      if (accepts(in_line(place)->wanted, envelope)) return take_of_line(place);
+    return looked_at == posted_ ? nullptr : match_among_many(envelope);
   }
   /// A receive that waits and that `is_it()`, or null. All with the same envelope must be alike in that. The search
-  /// begins with `place` 0; when what it has found is withdrawn, it can go on.
+  /// begins with `place` 0; when what it has found is withdrawn, it can go on, after sort_many().
   template <class Predicate>
   Posted* find_posted(std::size_t& place, Predicate is_it) const noexcept {
     if (!in_table_) {
       for (; place < posted_; ++place)
-        if (is_it(*few(place))) return few(place);
+        if (is_it(*in_line(place))) return in_line(place);
       return nullptr;
     }
     QueueLink* link =
         receives_.find_front(place, [&is_it](const void* owner) { return is_it(*static_cast<const Posted*>(owner)); });
     return link == nullptr ? nullptr : static_cast<Posted*>(link->owner);
+  }
+  /// Many receives are in a table from now on, out of which any is soon taken.
+  void sort_many() noexcept {
+    if (posted_ > kFew && !in_table_) [[unlikely]]
+      fill_table();
   }
   static bool accepts(const Envelope& wanted, const Envelope& envelope) noexcept {
     return wanted.team == envelope.team && (wanted.source == envelope.source || wanted.source == kAnySource) &&
@@ -127,11 +143,10 @@ class Matcher {
   /// The first that a receive accepts, or null. It stays. Not const: where there are many, the first who leaves an
   /// envelope open in some way has them sorted for that.
   Unexpected* find(const Envelope& wanted) {
-    if (kept_ > kFew) [[unlikely]]
-      return find_among_many(wanted);
     Unexpected* message = first_;
-    while (message != nullptr && !accepts(wanted, message->envelope)) message = message->after;
-    return message;
+    for (std::size_t looked_at = 0; message != nullptr && looked_at < kFew; ++looked_at, message = message->after)
+      if (accepts(wanted, message->envelope)) return message;
+    return message == nullptr ? nullptr : find_among_many(wanted);
   }
 
   std::size_t posted() const noexcept { return posted_; }
@@ -141,19 +156,22 @@ class Matcher {
   Unexpected* first() const noexcept { return first_; }
 
  private:
-  /// So many are looked through one by one, which takes less time than to find one of them in a table.
+  /// So many are looked through one by one, which takes less time than to find one of them in a table. However many
+  /// there are: mostly the earliest is the one, since programs receive in the order in which they send.
   static constexpr std::size_t kFew = 8;
 
-  Posted*& few(std::size_t place) noexcept { return few_[(first_of_few_ + place) % kFew]; }
-  Posted* few(std::size_t place) const noexcept { return few_[(first_of_few_ + place) % kFew]; }
-  /// The earliest is mostly the one: then nothing moves.
-  Posted* take_of_few(std::size_t place) noexcept {
-    Posted* const taken = few(place);
-    for (; place > 0; --place) few(place) = few(place - 1);
-    first_of_few_ = (first_of_few_ + 1) % kFew;
+  Posted*& in_line(std::size_t place) noexcept { return line_[(first_in_line_ + place) & (line_.size() - 1)]; }
+  Posted* in_line(std::size_t place) const noexcept { return line_[(first_in_line_ + place) & (line_.size() - 1)]; }
+  Posted* take_of_line(std::size_t place) noexcept {
+    Posted* const taken = in_line(place);
+    for (; place > 0; --place) in_line(place) = in_line(place - 1);
+    ++first_in_line_;
     --posted_;
     return taken;
   }
+  void grow_line();
+  void fill_table() noexcept;
+  Posted* match_among_many(const Envelope& envelope) noexcept;
   void post_in_table(Posted& receive);
   void append(Posted& receive);
   void withdraw_from_table(Posted& receive) noexcept;
@@ -161,10 +179,10 @@ class Matcher {
   Unexpected* find_among_many(const Envelope& wanted);
   void sort_for(std::size_t kind);
 
-  // Receives that wait: few, in the order in which they were posted, or, from the first one too many on until none
-  // waits, all of them in a table.
-  std::array<Posted*, kFew> few_;  // goes round
-  std::size_t first_of_few_ = 0;
+  // Receives that wait: in the order in which they were posted, or, from when a message has been for none of the first
+  // few until none waits, all of them in a table.
+  std::vector<Posted*> line_;  // a power of two; goes round
+  std::size_t first_in_line_ = 0;
   std::size_t posted_ = 0;
   bool in_table_ = false;
   KeyedQueues receives_;

@@ -101,6 +101,11 @@ struct Trial {
     const auto source = static_cast<std::uint32_t>(random.below(keys));
     const auto concerned = [source](const Matcher::Posted& receive) { return receive.wanted.source == source; };
     std::size_t place = 0;
+    if (random.below(2) == 0)
+      REQUIRE((matcher.find_posted(place, concerned) != nullptr) ==
+              std::ranges::any_of(model.posted, [&](const auto& each) { return concerned(*each); }));
+    matcher.sort_many();
+    place = 0;
     while (Matcher::Posted* found = matcher.find_posted(place, concerned)) {
       REQUIRE(found->wanted.source == source);
       matcher.withdraw(*found);
@@ -153,6 +158,27 @@ TEST_CASE("matcher: gives what lists that are looked through from the front woul
     }
     trial.check();
   }
+}
+
+TEST_CASE("matcher: many receives are met in their order, withdrawn in any, and met again") {
+  Matcher matcher;
+  std::deque<Matcher::Posted> receives;
+  std::uint64_t posted = 0;
+  for (std::uint64_t tag = 0; tag < 3000; ++tag) {
+    // Three come for two that go, so that the line grows while it goes round.
+    for (int i = 0; i < 3; ++i) matcher.post(receives.emplace_back(Envelope{1, 0, posted++}));
+    REQUIRE(matcher.match({1, 0, 2 * tag}) == &receives[2 * tag]);
+    REQUIRE(matcher.match({1, 0, 2 * tag + 1}) == &receives[2 * tag + 1]);
+  }
+  for (std::uint64_t tag = posted; tag-- > 6001;) matcher.withdraw(receives[tag]);  // the latest first
+  REQUIRE(matcher.posted() == 1);
+  REQUIRE(matcher.match({1, 0, 6001}) == nullptr);
+  REQUIRE(matcher.match({1, 0, 6000}) == &receives[6000]);
+  matcher.post(receives[1]);
+  matcher.post(receives[0]);
+  REQUIRE(matcher.match({1, 0, 0}) == &receives[0]);
+  REQUIRE(matcher.match({1, 0, 1}) == &receives[1]);
+  REQUIRE(matcher.posted() == 0);
 }
 
 TEST_CASE("matcher: thousands of receives and messages with keys of their own") {

@@ -188,7 +188,7 @@ bool DirectTransport::send_whole(RequestOperation& request) noexcept {
 
 bool DirectTransport::send_now(std::uint32_t peer, const MessageHeader& header,
                                std::span<const std::byte> payload) noexcept {
-  if (payload.size() > kEagerBytesMax || backlog_) return false;
+  if (payload.size() > (inboxes_.is_in_a_row() ? kWholeBytesMax : kEagerBytesMax) || backlog_) return false;
   if (!inboxes_.write_request(peer, EntryType::eager, header, payload)) return false;
   inboxes_.ring(peer);
   return true;
