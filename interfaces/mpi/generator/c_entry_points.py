@@ -165,8 +165,13 @@ def needs_order(function):
     return sorted(function.parameters, key=rank)
 
 
-# Those that need not look at all requests where one of the first is done.
-FOR_ANY = {"MPI_Waitany": "nullptr", "MPI_Testany": "flag"}
+# What these try first (entry.hpp): it does all, or says that it has not.
+FIRST_TRIES = {
+    "MPI_Wait": "wait_for_plain(request, status)",
+    "MPI_Waitall": "wait_for_plain(count, requests, statuses)",
+    "MPI_Waitany": "take_first_done(count, requests, index, nullptr, status)",
+    "MPI_Testany": "take_first_done(count, requests, index, flag, status)",
+}
 
 
 def body(function):
@@ -178,12 +183,8 @@ def body(function):
         lines = ["const RunningCall call;", f'const CallSpan span("{function.name}", {site});']
     if function.is_collective:
         lines.append(f"const ProgramCallScope noted(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));")
-    if function.name in FOR_ANY:
-        requests, length = next((p.name, p.length) for p in function.parameters if p.kind == "request")
-        lines.append(f"if (take_first_done({length}, {requests}, index, {FOR_ANY[function.name]}, status)) return kSuccess;")
-    if function.name == "MPI_Waitall":
-        requests, length = next((p.name, p.length) for p in function.parameters if p.kind == "request")
-        lines.append(f"if (wait_for_plain({length}, {requests}, statuses)) return kSuccess;")
+    if function.name in FIRST_TRIES:
+        lines.append(f"if ({FIRST_TRIES[function.name]}) return kSuccess;")
     for p in needs_order(function):
         lines += translations[p.name].before
     arguments = ", ".join(translations[p.name].argument for p in function.parameters if translations[p.name].argument)

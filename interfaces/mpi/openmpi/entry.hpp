@@ -206,6 +206,8 @@ class MappedIntegers {
 /// Of MPI_Waitall: waits for requests of which each is a receive or a send that has ended, and takes them. False where
 /// one has failed, which is left to be taken, and for all other lists.
 bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses);
+/// The same of MPI_Wait, which leaves MPI_ERROR as it is.
+bool wait_for_plain(MPI_Request* request, MPI_Status* status);
 
 /// Of MPI_Waitany and MPI_Testany (`flag`; else null): takes the first request that is done, without a look at those
 /// behind it. False where there is none, or where an argument is wrong: then nothing has been done.

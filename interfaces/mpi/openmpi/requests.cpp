@@ -81,12 +81,9 @@ bool all_have_ended_well(std::span<const MPI_Request> handles) noexcept {
   });
 }
 
-}  // namespace
-
-bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses) {
-  if (count <= 0 || count > kInline || requests == nullptr) [[unlikely]]
-    return false;
-  const std::span handles(requests, static_cast<std::size_t>(count));
+/// See wait_for_plain. `sets_error`: MPI_ERROR of each status, too.
+[[gnu::always_inline]] inline bool wait_and_take(std::span<MPI_Request> handles, MPI_Status* statuses,
+                                                 bool sets_error) {
   if (!are_plain(handles)) return false;
   wait_for_receives(handles);
   if (statuses != nullptr && !all_have_ended_well(handles)) return false;
@@ -96,12 +93,25 @@ bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses) {
       return false;  // nobody asks for the statuses of those that have been taken
     if (statuses != nullptr) {
       store_status(receive != nullptr ? receive->status() : Status{}, statuses);
-      (statuses++)->MPI_ERROR = kSuccess;
+      if (sets_error) statuses->MPI_ERROR = kSuccess;
+      ++statuses;
     }
     if (receive != nullptr) receive->end_and_release();
     handle = null_handle<Request>();
   }
   return true;
+}
+
+}  // namespace
+
+bool wait_for_plain(int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (count <= 0 || count > kInline || requests == nullptr) [[unlikely]]
+    return false;
+  return wait_and_take({requests, static_cast<std::size_t>(count)}, statuses, true);
+}
+
+bool wait_for_plain(MPI_Request* request, MPI_Status* status) {
+  return request != nullptr && wait_and_take({request, 1}, status, false);
 }
 
 bool take_first_done(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
