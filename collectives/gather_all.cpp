@@ -22,10 +22,17 @@ std::size_t largest_of(const Blocks& blocks) {
   return largest;
 }
 
-Task<> gather_on_node(LocalCollective& local, const TeamNodes& nodes, std::span<const std::byte> mine,
-                      std::span<std::byte> all, const Blocks& blocks) {
+void put_in_place(std::span<const std::byte> mine, std::span<std::byte> own) noexcept {
+  if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
+}
+
+/// Others read `mine` where the caller has it: its lines stay as they are, which a copy's would not.
+Task<> gather_on_node(LocalCollective& local, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
+                      const Blocks& blocks) {
+  const TeamNodes& nodes = team.nodes();
   const bool small = largest_of(blocks) <= local.given_bytes_max();
   if (!local.try_provide(mine, small)) co_await local.give(mine);
+  put_in_place(mine, blocks.of(all, team.index()));
   co_await within::take_all(local, [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); });
   if (!small) co_await local.meet(2);
 }
@@ -62,10 +69,9 @@ Task<> follow(LocalCollective& local, Team& team, std::span<const std::byte> min
   if (!packed.is_plain()) packed.unpack(parts, all);
 }
 
-/// Of a member with local members. Its own block is in its place.
+/// Of a member with local members, where there are several nodes. Its own block is in its place.
 Task<> part_of(LocalCollective& local, Team& team, Group leaders, std::span<std::byte> all, const Blocks& blocks) {
   const std::span<std::byte> own = blocks.of(all, team.index());
-  if (team.nodes().count() == 1) return gather_on_node(local, team.nodes(), own, all, blocks);
   return local.local_index() == 0 ? lead(&local, team, leaders, all, blocks) : follow(local, team, own, all, blocks);
 }
 
@@ -123,12 +129,18 @@ Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::sp
   check_blocks(name_of(call.called), blocks, team.size(), all.size());
   check_block(name_of(call.called), blocks, team.index(), mine.size());
   const std::uint64_t sequence = participation.sequence();
-  const std::span<std::byte> own = blocks.of(all, team.index());
-  if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
-  if (team.size() == 1) co_return;
   const TeamNodes& nodes = team.nodes();
-  const std::size_t most_given = nodes.count() == 1 ? largest_of(blocks) : blocks.total();
-  if (nodes.largest() == 1 || (most_given > within::given_bytes_max(team) && !within::can_expose(team))) {
+  const bool is_on_node = nodes.count() == 1 && team.size() > 1 &&
+                          (within::can_expose(team) || largest_of(blocks) <= within::given_bytes_max(team));
+  if (is_on_node) {
+    LocalCollective local(team);
+    Task<> gathered = gather_on_node(local, team, mine, all, blocks);
+    co_return co_await local.run(std::move(gathered));
+  }
+  put_in_place(mine, blocks.of(all, team.index()));
+  if (team.size() == 1) co_return;
+  if (nodes.count() == 1 || nodes.largest() == 1 ||
+      (blocks.total() > within::given_bytes_max(team) && !within::can_expose(team))) {
     co_await Group(team, sequence)
         .choosing(algorithm)
         .in_phase("between nodes", between::gather_all(Group(team, sequence).choosing(algorithm), all, blocks));

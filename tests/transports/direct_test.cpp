@@ -220,6 +220,32 @@ TEST_CASE("direct: what is sent during the call goes behind what waits, or not a
   CHECK(node[1].in_flight() == 0);
 }
 
+TEST_CASE(
+    "direct: longer ones are sent during the call while this rank sends in a row, which a message received ends") {
+  Node node(2);
+  std::uint64_t next = 0;
+  const auto send_now = [&](std::size_t bytes) {
+    const Sent sent(0, next, bytes);
+    const bool is_sent = node[1].send_now(0, sent.operation.header, sent.payload);
+    next += is_sent ? 1 : 0;
+    return is_sent;
+  };
+  constexpr std::size_t kLonger = DirectTransport::kWholeBytesMax;
+  CHECK_FALSE(send_now(kLonger));
+  CHECK(send_now(DirectTransport::kEagerBytesMax));
+  CHECK(send_now(kLonger));
+  CHECK(send_now(kLonger));
+  CHECK_FALSE(send_now(kLonger + 1));
+  const auto answer = submit(node[0], 1, 1, 8);
+  node[1].poll();
+  CHECK_FALSE(send_now(kLonger));
+  CHECK(send_now(8));
+  while (send_now(kLonger)) continue;  // as many as the ring has room for
+  node.poll_all();
+  CHECK(next > 40);
+  CHECK(check_whole(node.log_of(0), 1) == next);
+}
+
 TEST_CASE("direct: a receiver that owes several senders answers pays when it can't note more") {
   Node node(4);
   std::vector<std::vector<std::unique_ptr<Sent>>> sent;
