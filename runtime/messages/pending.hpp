@@ -11,7 +11,7 @@ namespace coracle::internals {
 
 /// A thing's place in one queue. Holds nothing before it is in one: most messages and receives never are.
 struct QueueLink {
-  QueueLink() noexcept {}
+  QueueLink() = default;
   QueueLink(const QueueLink&) = delete;
   QueueLink& operator=(const QueueLink&) = delete;
 
