@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -103,7 +105,11 @@ Task<> HeadLauncher::send_input() {
     if (peer.host.empty()) continue;
     off_t place = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
     for (ssize_t bytes = 1; bytes > 0 && !ending_ && !peer.stream->ended(); place += bytes) {
-      bytes = std::max<ssize_t>(::pread(STDIN_FILENO, buffer.data(), buffer.size(), place), 0);
+      bytes = ::pread(STDIN_FILENO, buffer.data(), buffer.size(), place);
+      if (bytes < 0) {
+        const std::string why = std::generic_category().message(errno);
+        co_return fail(nullptr, {fmt::format("can't read standard input for all ranks (--stdin all): {}", why), 1});
+      }
       peer.stream->send(ControlFrameType::input, std::span(buffer).first(static_cast<std::size_t>(bytes)));
       while (peer.stream->backlog() >= kQueuedMax && !ending_ && !peer.stream->ended())
         co_await finishes_within(1s, peer.stream->room(kQueuedMax));

@@ -74,7 +74,8 @@ void spool_input() {
   for (;;) {
     const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
-    if (bytes <= 0) break;
+    if (bytes < 0) throw_errno(errno, "can't read standard input for all ranks (--stdin all)");
+    if (bytes == 0) break;
     copy.add(std::span(buffer).first(static_cast<std::size_t>(bytes)));
   }
   copy.install();

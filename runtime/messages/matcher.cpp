@@ -115,11 +115,6 @@ void Matcher::fill_table() noexcept {
   for (std::size_t place = 0; place < posted_; ++place) append(*in_line(place));
 }
 
-Matcher::Posted* Matcher::match_among_many(const Envelope& envelope) noexcept {
-  fill_table();
-  return match_in_table(envelope);
-}
-
 void Matcher::post_in_table(Posted& receive) {
   append(receive);
   ++posted_;

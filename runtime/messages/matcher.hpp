@@ -74,7 +74,7 @@ class KeyedQueues {
 /// Knows nothing of what messages contain. Rank's thread only.
 class Matcher {
  public:
-  Matcher() : line_(2 * kFew) {}
+  Matcher() : line_(2 * kFew) { receives_.reserve(line_.size()); }
 
   /// How much of an envelope a receive leaves open: bit 0 its tag, bit 1 its source.
   static constexpr std::size_t kKinds = 4;
@@ -112,7 +112,9 @@ class Matcher {
     const std::size_t looked_at = std::min(posted_, kFew);
     for (std::size_t place = 0; place < looked_at; ++place)
       if (accepts(in_line(place)->wanted, envelope)) return take_of_line(place);
-    return looked_at == posted_ ? nullptr : match_among_many(envelope);
+    if (looked_at == posted_) return nullptr;
+    fill_table();
+    return match_in_table(envelope);
   }
   /// A receive that waits and that `is_it()`, or null. All with the same envelope must be alike in that. The search
   /// begins with `place` 0; when what it has found is withdrawn, it can go on, after sort_many().
@@ -171,7 +173,6 @@ class Matcher {
   }
   void grow_line();
   void fill_table() noexcept;
-  Posted* match_among_many(const Envelope& envelope) noexcept;
   void post_in_table(Posted& receive);
   void append(Posted& receive);
   void withdraw_from_table(Posted& receive) noexcept;

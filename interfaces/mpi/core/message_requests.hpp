@@ -114,8 +114,10 @@ class ReceiveRequest final : public Request {
   Status status() const noexcept { return status_of(receive_->received(), *comm()); }
   /// As end() and release() together.
   void end_and_release() noexcept {
-    if (uses() != 1) [[unlikely]]
+    if (uses() != 1) [[unlikely]] {
+      end();
       return release();
+    }
     leave_handle();
     this->~ReceiveRequest();
     pool_.give(this);

@@ -177,6 +177,17 @@ static void check_errors(void) {
   code = MPI_Waitall(2, requests, statuses);
   REQUIRE(code == MPI_ERR_IN_STATUS && statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE, "%d %d", code, statuses[0].MPI_ERROR);
   REQUIRE(requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL, "left over");
+  /* A list that names a receive twice is wrong, but the receive ends once: its communicator can still be freed and
+   * made. */
+  for (int round = 0; round < 50; ++round) {
+    MPI_Comm once;
+    MPI_Comm_dup(MPI_COMM_SELF, &once);
+    MPI_Irecv(small, 1, MPI_INT, 0, 1, once, &requests[0]);
+    requests[1] = requests[0];
+    MPI_Send(large, 1, MPI_INT, 0, 1, once);
+    REQUIRE(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS && requests[1] == MPI_REQUEST_NULL, "twice");
+    MPI_Comm_free(&once);
+  }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
