@@ -59,13 +59,15 @@ bool wants_huge_pages() {
 /// Until the first rank of the job, process `first`, has mapped what its start needs, or `is_over`. One that has not
 /// after 10 s is taken as it is.
 Task<> watch_first(MappingCheck& mappings, pid_t first, const std::function<bool()>& is_over) {
-  using namespace std::chrono;
+  using namespace std::chrono_literals;
+  using std::chrono::steady_clock;
   auto looked = steady_clock::now();
   const auto end = looked + 10s;
   while (!is_over() && looked < end) {
     co_await sleep_for(5ms);
     const auto now = steady_clock::now();
-    const auto passed_ms = static_cast<std::uint64_t>(duration_cast<milliseconds>(now - looked).count());
+    const auto passed_ms =
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now - looked).count());
     if (mappings.has_started(pvas::count_mappings(), ProcessState::of(first), passed_ms)) co_return;
     looked = now;
   }
