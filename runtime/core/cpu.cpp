@@ -43,17 +43,37 @@ void streaming_copy(std::span<const std::byte> source, std::byte* target) noexce
 }
 #endif
 
+namespace {
+
+/// Of a file like "0-3,8"; 0 where it can't be read.
+std::size_t count_processors(const std::string& path) {
+  std::ifstream file(path);
+  std::size_t count = 0;
+  for (std::size_t first = 0; file >> first; file.get()) {
+    std::size_t last = first;
+    if (file.peek() == '-') file.get(), file >> last;
+    count += last - first + 1;
+  }
+  return count;
+}
+
+}  // namespace
+
 std::size_t last_level_cache_bytes() {
   constexpr std::size_t kUsual = 32 << 20;
   std::size_t largest = 0;
+  std::size_t sharers = 1;  // processors that have it in common
   // Not by sysconf, which in virtual machines tells of what all cores of the host have together, nor by hwloc, whose
   // look at the whole machine takes each rank milliseconds.
   for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
     std::size_t kilobytes = 0;
-    if (file >> kilobytes) largest = std::max(largest, kilobytes * 1024);  // "32768K"
+    if (!(std::ifstream(folder + "/size") >> kilobytes) || kilobytes * 1024 <= largest) continue;  // "32768K"
+    largest = kilobytes * 1024;
+    sharers = count_processors(folder + "/shared_cpu_list");
   }
-  return largest > 0 ? largest : kUsual;
+  const std::size_t processors = count_processors("/sys/devices/system/cpu/online");
+  return largest > 0 ? largest * std::max<std::size_t>(1, processors / std::max<std::size_t>(1, sharers)) : kUsual;
 }
 
 }  // namespace coracle::internals

@@ -17,7 +17,7 @@ enum class Copying {
 /// non-temporal stores where the processor has them. What it has written is visible to others as after ordinary stores.
 void streaming_copy(std::span<const std::byte> source, std::byte* target) noexcept;
 
-/// Bytes of the last level of cache; a usual size where the system does not tell.
+/// Bytes of all caches of the last level together; a usual size where the system does not tell.
 std::size_t last_level_cache_bytes();
 
 /// What a loop does between two looks at memory that another core will write. Leaves the core's other hardware thread

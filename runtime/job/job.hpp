@@ -141,6 +141,8 @@ struct alignas(4096) RankBlock {
   /// Whose exposed memory this rank, or its DMA device, is reading or writing by itself now; see ExposedAccess.
   std::atomic<std::uint64_t> accessed{0};
   std::atomic<std::uint64_t> accessed_by_device{0};
+  /// Of messages that the rank has offered to others, who have not taken them yet.
+  std::atomic<std::uint64_t> offered_bytes{0};
   /// Length of crash_text, once the rank has described its crash there.
   std::atomic<std::uint32_t> crash_bytes{0};
   /// The same for where the rank was running when it reported last, if it was not asleep.
@@ -157,7 +159,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 18;
+  static constexpr std::uint32_t kVersion = 19;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -112,6 +112,12 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
                               "more");
 }
 
+void RendezvousSends::count_offered(std::uint64_t more) noexcept {
+  std::atomic<std::uint64_t>& bytes = rank_.core().region().block(rank_.id()).offered_bytes;
+  // relaxed: only this rank writes it, and others only estimate by it.
+  bytes.store(bytes.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 ReadyToSend RendezvousSends::describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
   // Measured: of shorter blocks the kernel copies fewer in the time than two copies by hand take.
   constexpr std::size_t kKernelBlockBytes = 2048;

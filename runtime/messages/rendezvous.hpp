@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/core/cpu.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/messages/bounce_buffers.hpp"
@@ -81,7 +82,12 @@ class RendezvousSends {
   struct PendingSend {
     PendingSend(RankCore& core, std::uint32_t peer, RendezvousSends& of, std::uint64_t number,
                 const MessageSource& source) noexcept
-        : taken(core, "send", peer, cancelled, this), owner(of), serial(number), shared(source) {}
+        : taken(core, "send", peer, cancelled, this), owner(of), serial(number), shared(source) {
+      of.count_offered(source.bytes());
+    }
+    ~PendingSend() { owner.count_offered(-shared.source().bytes()); }
+    PendingSend(const PendingSend&) = delete;
+    PendingSend& operator=(const PendingSend&) = delete;
     /// From inside Scope::cancel, also more than once.
     static void cancelled(void* offered);
     PeerEvent taken;
@@ -95,6 +101,8 @@ class RendezvousSends {
     RendezvousEnd end = RendezvousEnd::received;
   };
 
+  /// Keeps RankBlock::offered_bytes; `more` wraps around where there are fewer.
+  void count_offered(std::uint64_t more) noexcept;
   ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
@@ -154,6 +162,8 @@ class Rendezvous {
   std::optional<RendezvousScheme> device_scheme(const ReadyToSend& offer, const MessageTarget& target) const;
   Task<> take_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target, RendezvousScheme& scheme);
   Task<> fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  Copying copying_of(const MessageSource& source, const MessageTarget& target) const;
+  std::uint64_t offered_on_node() const noexcept;
   Task<> copy_alone(ReadyToSend offer, const MessageTarget& target);
   Task<> copy_together(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Task<Layout> ask_layout(ReadyToSend offer, std::uint32_t peer);

@@ -174,11 +174,41 @@ Task<> Rendezvous::fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32
 
 // --- the ways ---
 
+/// Past the caches where ranks share processors, so that others run before the message is read, if as much from each
+/// rank of the node is about what the caches hold (measured: it costs at half of that), and a good part of them does
+/// send so much. Only what is a row of bytes on both sides.
+Copying Rendezvous::copying_of(const MessageSource& source, const MessageTarget& target) const {
+  constexpr std::uint64_t kBytesMin = 64 * 1024;  // few caches are smaller than two of these
+  constexpr std::uint64_t kShare = 4;
+  if (source.bytes() < kBytesMin || rank_.loop().spins() || source.is_scattered() || target.is_scattered())
+    return Copying::by_caches;
+  static const std::uint64_t cache_bytes = last_level_cache_bytes();
+  const std::uint64_t ranks = rank_.core().region().ranks_of(rank_.node());
+  const std::uint64_t of_all = ranks * source.bytes();
+  const bool is_much = 2 * of_all >= cache_bytes / 4 * 3 && offered_on_node() >= of_all / kShare;
+  return is_much ? Copying::past_caches : Copying::by_caches;
+}
+
+std::uint64_t Rendezvous::offered_on_node() const noexcept {
+  const JobRegion& region = rank_.core().region();
+  const std::uint32_t first = region.first_rank_of(rank_.node());
+  std::uint64_t bytes = 0;
+  for (std::uint32_t rank = first; rank < first + region.ranks_of(rank_.node()); ++rank)
+    bytes += region.block(rank).offered_bytes.load(std::memory_order_relaxed);  // an estimate
+  return bytes;
+}
+
 Task<> Rendezvous::copy_alone(ReadyToSend offer, const MessageTarget& target) {
   constexpr std::uint64_t kAtOnce = 1 << 20;  // then others get their turn
+  const MessageSource& source = offer.shared->source();
+  const Copying copying = copying_of(source, target);
   for (std::uint64_t position = 0; position < offer.bytes; position += kAtOnce) {
     if (position > 0) co_await turn();
-    copy_part(target, offer.shared->source(), position, std::min(kAtOnce, offer.bytes - position));
+    const std::uint64_t bytes = std::min(kAtOnce, offer.bytes - position);
+    if (copying == Copying::past_caches)
+      streaming_copy(source.span().subspan(position, bytes), target.span().data() + position);
+    else
+      copy_part(target, source, position, bytes);
   }
 }
 

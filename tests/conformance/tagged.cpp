@@ -1,7 +1,9 @@
 // Tagged messages: traffic of all sizes and kinds of receives, then sizes around each change of protocol.
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "runtime/core/cpu.hpp"
 #include "runtime/messages/messages.hpp"
 #include "tests/conformance/suite.hpp"
 #include "tests/messages/scattered_traffic.hpp"
@@ -70,6 +72,9 @@ Task<> tagged(Rank& self) {
       co_await self.world().barrier();
     }
   }
+  // As much from all together as goes past the caches where they share processors.
+  const std::size_t past_caches = std::min<std::size_t>(16 << 20, last_level_cache_bytes() / self.size()) + 1001;
+  if (self.size() <= 8 && self.placement() != Placement::sim) co_await shift(self, past_caches, ++round);
   const std::uint64_t seeds = self.size() > 8 ? 1 : 10;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     test::TrafficOptions options;

@@ -34,7 +34,7 @@ struct Seen {
 };
 
 std::byte byte_of(std::uint64_t source, std::uint64_t number, std::size_t place) {
-  return static_cast<std::byte>((source * 89 + number * 31 + place) & 0xff);
+  return static_cast<std::byte>((source * 89 + number * 31 + place + place / 251) & 0xff);
 }
 void fill(std::span<std::byte> bytes, std::uint64_t source, std::uint64_t number) {
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_of(source, number, i);
