@@ -46,22 +46,48 @@ void check_divides(const Team& team, std::size_t bytes) {
   CORACLE_ASSERT(bytes % team.size() == 0, "all_to_all: {} bytes for {} members", bytes, team.size());
 }
 
+/// What a member of a node gives of blocks in a row: all but its own, whose place the next ones take.
+struct OthersBlocks {
+  std::span<const std::byte> source;
+  std::size_t block_bytes;
+  std::uint32_t own;
+
+  std::size_t bytes() const noexcept { return source.size() - block_bytes; }
+  /// Where what `from` gives has the block for this member.
+  std::size_t offset_from(std::uint32_t from) const noexcept { return (own < from ? own : own - 1) * block_bytes; }
+  void write(std::byte* room) const noexcept {
+    const std::size_t before = own * block_bytes;
+    copy_short(source.first(before), room);
+    copy_short(source.subspan(before + block_bytes), room + before);
+  }
+  bool try_give(LocalCollective& local) const {
+    return local.try_give_made(bytes(), [this](std::byte* room) { write(room); });
+  }
+  Task<> give(LocalCollective& local) const {
+    return local.give_made(bytes(), [blocks = *this](std::byte* room) { blocks.write(room); });
+  }
+};
+
 /// Small data among few.
 struct ExchangedBlocks {
   static constexpr bool kAwaitsAll = true;
 
   std::span<const std::byte> source;
   std::span<std::byte> target;
+  OthersBlocks others;
+
+  ExchangedBlocks(const Team& team, std::span<const std::byte> from, std::span<std::byte> to) noexcept
+      : source(from), target(to), others{from, from.size() / team.size(), team.index()} {}
 
   void check(const Team& team) const { check_divides(team, source.size()); }
   bool gives(LocalCollective& /*local*/) const noexcept { return true; }
-  std::span<const std::byte> given() const noexcept { return source; }
+  const OthersBlocks& given() const noexcept { return others; }
   bool take(LocalCollective& local) const {
-    const std::uint32_t own = local.local_index();
-    const std::size_t bytes = source.size() / local.count();
+    const std::size_t bytes = others.block_bytes;
     for (std::uint32_t other = 0; other < local.count(); ++other) {
-      const std::byte* theirs = other == own ? source.data() : local.data_of(other, source.size());
-      copy_short({theirs + own * bytes, bytes}, target.data() + other * bytes);
+      const std::byte* theirs = other == others.own ? source.data() + other * bytes
+                                                    : local.data_of(other, others.bytes()) + others.offset_from(other);
+      copy_short({theirs, bytes}, target.data() + other * bytes);
     }
     return true;
   }
@@ -125,7 +151,7 @@ void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::spa
     return run(all_to_all_bytes(team, source, blocks, target, blocks, true, Algorithm::automatic, where));
   }
   const CollectiveCall call{Called::all_to_all, source.size(), CollectiveCall::kNoRoot, where};
-  short_collective_blocking(on_device(team, source, target), team, call, ExchangedBlocks{source, target}, run);
+  short_collective_blocking(on_device(team, source, target), team, call, ExchangedBlocks(team, source, target), run);
 }
 
 Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks source_blocks,
@@ -134,7 +160,7 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
   const CollectiveCall call{same_size ? Called::all_to_all : Called::all_to_all_v,
                             same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
   if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
-    return short_collective(on_device(team, source, target), team, call, ExchangedBlocks{source, target});
+    return short_collective(on_device(team, source, target), team, call, ExchangedBlocks(team, source, target));
   if (!same_size && team.nodes().count() == 1)
     return exchange_parts(team, source, std::move(source_blocks), target, std::move(target_blocks), call);
   return all_to_all_by_node_area(team, source, std::move(source_blocks), target, std::move(target_blocks), same_size,
