@@ -20,9 +20,9 @@ namespace coracle::internals {
 namespace {
 
 // Where each rank has a core, or blocks are large: a longer copy that others then fetch from core to core costs more
-// than to wait until all have fetched what lies there. Where two send each other 2 KiB the copy takes two thirds of
-// that.
-constexpr std::size_t kCopiedBytesMax = 4096;
+// than to wait until all have fetched what lies there. With data just computed the copy is the quicker way up to here
+// (two that send each other 4 KiB: 1.8 in place of 1.9 us, and 3.5 in place of 4.3 where they share no cache).
+constexpr std::size_t kCopiedBytesMax = 8192;
 
 /// `target`, `blocks`: of the whole team.
 Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std::byte> source,
@@ -141,7 +141,7 @@ Task<> exchange_parts(Team& team, std::span<const std::byte> source, Blocks sour
 bool exchanges_at_once(Team& team, std::size_t bytes) {
   constexpr std::uint32_t kExchangingMax = 32;
   const bool quick = bytes <= kCopiedBytesMax || !team.rank().loop().spins();
-  return quick && within::can_exchange(team, bytes, kExchangingMax);
+  return quick && within::can_exchange(team, bytes, kExchangingMax, kCopiedBytesMax);
 }
 
 void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
