@@ -49,9 +49,7 @@ class LocalCollective {
   bool try_give_made(std::size_t bytes, const Make& make) {
     if (!round_.is_open()) return false;
     if (bytes <= Contribution::kInlineBytesMax) {
-      std::byte data[Contribution::kInlineBytesMax];
-      make(data);
-      round_.contribute({data, bytes}, 1);
+      round_.contribute_made(bytes, 1, make);
       return true;
     }
     return give_made_in(round_.allocate(bytes), bytes, make);

@@ -34,7 +34,7 @@ class ShortCollective {
  public:
   /// Throws what a HostParticipation throws; `is_on_device`: whether any buffer lies in a GPU's memory.
   ShortCollective(bool is_on_device, Team& team, const CollectiveCall& call, const Kind& kind)
-      : participation_(is_on_device, prefetched(team), call), local_(team), kind_(kind) {
+      : participation_(is_on_device, prefetched(team, given_bytes(kind)), call), local_(team), kind_(kind) {
     if constexpr (requires { kind.check(team); }) kind.check(team);
   }
 
@@ -65,8 +65,14 @@ class ShortCollective {
   }
 
  private:
-  static Team& prefetched(Team& team) noexcept {
-    team.node_area().prefetch_next();
+  static std::size_t given_bytes(const Kind& kind) noexcept {
+    if constexpr (requires { kind.given().bytes(); })
+      return kind.given().bytes();
+    else
+      return kind.given().size();
+  }
+  static Team& prefetched(Team& team, std::size_t bytes) noexcept {
+    team.node_area().prefetch_next(bytes);
     return team;
   }
   bool awaits_all() {

@@ -159,7 +159,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 19;
+  static constexpr std::uint32_t kVersion = 20;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -31,16 +31,39 @@ struct alignas(64) Contribution {
   std::atomic<std::uint32_t> written{0};
   std::byte rest[8]{};
 
-  static constexpr std::size_t kInlineBytesMax = 40;
+  static constexpr std::size_t kLineInlineBytesMax = 40;  ///< In the line itself.
+  static constexpr std::size_t kInlineBytesMax = 64;      ///< Or in the line beside it; see Contributions.
   static constexpr std::uint32_t kExposed = 0x80000000;
   static constexpr unsigned kSignatureShift = 16;
   static constexpr std::uint32_t kMarkMask = 0xffff;
   static constexpr std::uint32_t kSignatureMask = ~(kExposed | kMarkMask);
-  std::byte* inline_data() noexcept { return reinterpret_cast<std::byte*>(&address); }
+  /// Where so many bytes lie that are contributed inline.
+  std::byte* inline_data(std::size_t many) noexcept {
+    return many <= kLineInlineBytesMax ? reinterpret_cast<std::byte*>(&address) : beside();
+  }
+  /// The other line of the pair.
+  std::byte* beside() noexcept {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(this) ^ sizeof(Contribution));
+  }
 };
 static_assert(sizeof(Contribution) == 64);
 static_assert(Contribution::kSignatureMask >> Contribution::kSignatureShift ==
               (1U << CollectiveLog::kSignatureBits) - 1);
+
+/// A member's contributions to the last rounds. Each has a pair of lines, which processors fetch together: so what is a
+/// little longer than its own line holds comes with it, and no address has to be known first. Which line of the pair is
+/// the contribution's own changes half way: else all would lie in the same half of the first-level cache's sets.
+template <std::uint32_t Rounds>
+class Contributions {
+ public:
+  Contribution& of(std::uint64_t number) noexcept {
+    const std::uint64_t place = number % Rounds;
+    return lines_[2 * place + place / (Rounds / 2)];
+  }
+
+ private:
+  alignas(2 * sizeof(Contribution)) Contribution lines_[2 * Rounds];
+};
 
 /// What the local members decide together in one round; but for `came` only that of the node's first member is used.
 struct alignas(64) RoundControl {
@@ -68,7 +91,7 @@ struct NodeAreaPart {
   alignas(64) Flag retired;
   /// How many local members will never look at this part again.
   alignas(64) std::atomic<std::uint32_t> departed{0};
-  alignas(64) Contribution contributions[kRounds];
+  Contributions<kRounds> contributions;
   RoundControl controls[kRounds];
   /// What this member has called. Local members look at them only when signatures differ.
   alignas(64) CollectiveLog::Records calls;

@@ -82,13 +82,15 @@ class NodeArea {
   /// What this member's next round writes first begins to come to its core, since others have read it there. For a
   /// round of short data, which begins at once. Where the last two have waited for nobody, what later ones write comes,
   /// too: with rounds in a row, as of a root that broadcasts, one is too short for a line to come.
-  void prefetch_next() noexcept {
+  void prefetch_next(std::size_t bytes) noexcept {
     constexpr std::size_t kRoomBytes = 256;
     constexpr std::uint64_t kAhead = 3;
     const bool goes_ahead = rounds_ahead_ >= 2;
-    prefetch_contribution(last_number_ + 1);
-    if (goes_ahead) prefetch_contribution(last_number_ + 1 + kAhead);
-    prefetch_for_writing(arena_.next(), goes_ahead ? 2 * kRoomBytes : kRoomBytes);
+    const bool by_arena = bytes > Contribution::kInlineBytesMax;
+    const bool with_pair = !by_arena && bytes > Contribution::kLineInlineBytesMax;
+    prefetch_contribution(last_number_ + 1, with_pair);
+    if (goes_ahead) prefetch_contribution(last_number_ + 1 + kAhead, with_pair);
+    if (by_arena) prefetch_for_writing(arena_.next(), goes_ahead ? 2 * kRoomBytes : kRoomBytes);
   }
   /// A round of short data is over; `has_awaited`: anybody.
   void note_round(bool has_awaited) noexcept { rounds_ahead_ = has_awaited ? 0 : rounds_ahead_ + 1; }
@@ -109,9 +111,10 @@ class NodeArea {
                      : *parts_[local_index];
   }
   NodeAreaPart& own() noexcept { return part(local_index_); }
-  void prefetch_contribution(std::uint64_t number) noexcept {
-    const Contribution& contribution = own().contributions[number % NodeAreaPart::kRounds];
+  void prefetch_contribution(std::uint64_t number, bool with_pair) noexcept {
+    Contribution& contribution = own().contributions.of(number);
     prefetch_for_writing(reinterpret_cast<const std::byte*>(&contribution), sizeof contribution);
+    if (with_pair) prefetch_for_writing(contribution.beside(), sizeof contribution);
   }
   /// Rounds up to this one are over for every local member, as far as is known.
   std::uint64_t floor(bool look) noexcept;

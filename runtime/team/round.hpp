@@ -81,8 +81,7 @@ class [[nodiscard]] Round : public RoundDecisions {
  public:
   explicit Round(NodeArea& node_area) noexcept : Round(node_area, node_area.take_number()) {}
   Round(NodeArea& node_area, std::uint64_t number) noexcept
-      : RoundDecisions(node_area, number),
-        own_contribution_(node_area.own().contributions[number % NodeAreaPart::kRounds]) {}
+      : RoundDecisions(node_area, number), own_contribution_(node_area.own().contributions.of(number)) {}
   ~Round() { node_area_.retire(number_); }
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
@@ -95,11 +94,16 @@ class [[nodiscard]] Round : public RoundDecisions {
   // --- this member's word ---
   /// Up to Contribution::kInlineBytesMax bytes, which the contribution carries itself, and its step.
   void contribute(std::span<const std::byte> data, std::uint64_t step) noexcept {
-    CORACLE_ASSERT(data.size() <= Contribution::kInlineBytesMax, "{} bytes inline", data.size());
+    contribute_made(data.size(), step, [&](std::byte* room) { copy_short(data, room); });
+  }
+  /// The same of `bytes` that `make(room)` writes there.
+  template <class Make>
+  void contribute_made(std::size_t bytes, std::uint64_t step, const Make& make) noexcept {
+    CORACLE_ASSERT(bytes <= Contribution::kInlineBytesMax, "{} bytes inline", bytes);
     is_marked_ = true;
-    own_contribution_.mark.store(signature_ | static_cast<std::uint32_t>(data.size()),
+    own_contribution_.mark.store(signature_ | static_cast<std::uint32_t>(bytes),
                                  std::memory_order_relaxed);  // publish() orders it
-    copy_short(data, own_contribution_.inline_data());
+    make(own_contribution_.inline_data(bytes));
     publish(step);
   }
   /// Local members may copy from there, as long as this member says nothing else; NodeArea::can_expose must hold.
@@ -166,7 +170,8 @@ class [[nodiscard]] Round : public RoundDecisions {
   }
   /// What a local member has contributed inline (not is_exposed()).
   std::span<const std::byte> inline_data(std::uint32_t local_index) noexcept {
-    return {contribution_of(local_index).inline_data(), bytes_of(local_index)};
+    const std::size_t bytes = bytes_of(local_index);
+    return {contribution_of(local_index).inline_data(bytes), bytes};
   }
   struct ExposedBuffer {
     const std::byte* address;  ///< Null: no longer exposed.
@@ -180,7 +185,10 @@ class [[nodiscard]] Round : public RoundDecisions {
   std::span<const std::byte> contributed(std::uint32_t local_index) noexcept {
     Contribution& contribution = contribution_of(local_index);
     const std::uint32_t mark = contribution.mark.load(std::memory_order_relaxed);  // reached() has ordered all
-    if ((mark & Contribution::kExposed) == 0) return {contribution.inline_data(), mark & Contribution::kMarkMask};
+    if ((mark & Contribution::kExposed) == 0) {
+      const std::size_t bytes = mark & Contribution::kMarkMask;
+      return {contribution.inline_data(bytes), bytes};
+    }
     // acquire: as in exposed().
     return {reinterpret_cast<const std::byte*>(contribution.address.load(std::memory_order_acquire)),
             contribution.bytes.load(std::memory_order_relaxed)};
@@ -242,7 +250,7 @@ class [[nodiscard]] Round : public RoundDecisions {
 
  private:
   Contribution& contribution_of(std::uint32_t local_index) noexcept {
-    return node_area_.part(local_index).contributions[number_ % NodeAreaPart::kRounds];
+    return node_area_.part(local_index).contributions.of(number_);
   }
   bool anybody_reads() noexcept;
   enum class Source { exposed, results };

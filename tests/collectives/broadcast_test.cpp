@@ -67,7 +67,8 @@ std::string describe(const BroadcastChoice& choice) {
 
 /// All roots and sizes around the boundaries of chunks.
 Task<> all_roots(Rank& self, BroadcastChoice choice) {
-  constexpr auto kSizes = std::to_array<std::size_t>({0, 1, 40, 41, 299, 300, 301, 2399, 2400, 2401, 4097, 9000});
+  constexpr auto kSizes =
+      std::to_array<std::size_t>({0, 1, 40, 41, 64, 65, 299, 300, 301, 2399, 2400, 2401, 4097, 9000});
   std::uint64_t round = 0;
   for (std::uint32_t root = 0; root < self.size(); ++root) {
     for (const std::size_t bytes : kSizes) {

@@ -4,6 +4,7 @@
 #include <coracle/coracle.hpp>
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "runtime/team/round.hpp"
@@ -110,6 +111,29 @@ TEST_CASE("staging: values whose single elements the arena can't hold are reduce
     };
     CAPTURE(nodes);
     CHECK(text_of(job.run(app)) == "");
+  }
+}
+
+TEST_CASE("contributions: each round that can be in flight has a pair of lines, of which one is its own") {
+  const auto contributions = std::make_unique<Contributions<NodeAreaPart::kRounds>>();
+  const auto* begin = reinterpret_cast<std::byte*>(contributions.get());
+  std::vector<bool> taken(NodeAreaPart::kRounds);
+  for (std::uint64_t number = 1000; number < 1000 + NodeAreaPart::kRounds; ++number) {
+    CAPTURE(number);
+    Contribution& contribution = contributions->of(number);
+    const auto at = static_cast<std::size_t>(reinterpret_cast<std::byte*>(&contribution) - begin);
+    const auto beside = static_cast<std::size_t>(contribution.beside() - begin);
+    const std::size_t pair = at / (2 * sizeof(Contribution));
+    REQUIRE(pair < taken.size());
+    CHECK_FALSE(taken[pair]);
+    taken[pair] = true;
+    CHECK(beside / (2 * sizeof(Contribution)) == pair);
+    CHECK(beside != at);
+    CHECK(&contributions->of(number + NodeAreaPart::kRounds) == &contribution);
+    const auto own = static_cast<std::size_t>(contribution.inline_data(Contribution::kLineInlineBytesMax) - begin);
+    CHECK(own / sizeof(Contribution) == at / sizeof(Contribution));
+    CHECK(own % sizeof(Contribution) + Contribution::kLineInlineBytesMax <= sizeof(Contribution));
+    CHECK(contribution.inline_data(Contribution::kInlineBytesMax) == begin + beside);
   }
 }
 

@@ -42,8 +42,9 @@ microseconds lateness(Rank& self, std::uint64_t round) {
 Task<> broadcasts(Rank& self) {
   std::uint64_t round = 0;
   for (const BroadcastChoice& choice : choices(self)) {
-    for (const std::size_t bytes : {std::size_t{0}, std::size_t{40}, std::size_t{41}, std::size_t{20'000},
-                                    std::size_t{131'072}, std::size_t{300'001}}) {
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{40}, std::size_t{41}, std::size_t{64}, std::size_t{65}, std::size_t{8'192},
+          std::size_t{8'193}, std::size_t{20'000}, std::size_t{131'072}, std::size_t{300'001}}) {
       ++round;
       co_await sleep_for(lateness(self, round));
       co_await broadcast_once(self, self.world(), bytes, round, choice);
