@@ -179,7 +179,7 @@ Task<> Rendezvous::fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32
 /// send so much. Only what is a row of bytes on both sides.
 Copying Rendezvous::copying_of(const MessageSource& source, const MessageTarget& target) const {
   constexpr std::uint64_t kBytesMin = 64 * 1024;  // few caches are smaller than two of these
-  constexpr std::uint64_t kShare = 4;
+  constexpr std::uint64_t kShare = 4;             // while some wait for a processor, not all have offered theirs
   if (source.bytes() < kBytesMin || rank_.loop().spins() || source.is_scattered() || target.is_scattered())
     return Copying::by_caches;
   static const std::uint64_t cache_bytes = last_level_cache_bytes();
