@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the speed of two builds: runs `coracle bench` of both in turn, so that both see the same machine, and tells,
-row by row, how many times slower the new one is: the median of the ratios of the rounds.
+"""Compares the speed of two builds: runs `coracle bench` of both in turn, benchmark by benchmark, so that both see the same
+machine, and tells, row by row, how many times slower the new one is: the median of the ratios of the rounds. Rounds that
+met another state of the machine before than behind are left out (tests/peers/turns.py); there are at most three times
+--rounds.
 
     tools/compare_builds.py /tmp/old/build build loop put am --rounds 7 -- --quick
 
@@ -15,6 +17,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "peers"))
+from turns import Crossings, take_turns  # noqa: E402
 
 RATES = ("/s",)  # units of which more is better end so
 TIMES = ("ns", "us", "ms", "s")
@@ -63,9 +68,9 @@ def ratios_of(rounds):
     return ratios
 
 
-def tell(ratios, rounds, beyond):
+def tell(ratios, beyond):
     medians = {row: statistics.median(values) for row, values in ratios.items()}
-    print(f"{rounds} rounds, old and new in turn; times slower: the median of the rounds' ratios\n")
+    print("Old and new in turn; times slower: the median of the rounds' ratios\n")
     print("| benchmark | rows | geometric mean | slowest row | fastest row |\n|---|---:|---:|---:|---:|")
     for benchmark in sorted({row[0] for row in medians}):
         of_it = [value for row, value in medians.items() if row[0] == benchmark]
@@ -89,15 +94,15 @@ def main():
     words = sys.argv[1:]
     options = words[words.index("--") + 1:] if "--" in words else []
     given = parser.parse_args(words[: words.index("--")] if "--" in words else words)
-    rounds = []
-    for number in range(given.rounds):
-        # Who goes first changes, since the machine may be in another state for the second.
-        both = {}
-        for which in ("old", "new") if number % 2 == 0 else ("new", "old"):
-            both[which] = run(getattr(given, which).resolve(), given.names, options)
-        rounds.append((both["old"], both["new"]))
-        print(f"round {number + 1} of {given.rounds}", file=sys.stderr, flush=True)
-    return 1 if tell(ratios_of(rounds), given.rounds, given.beyond / 100) else 0
+    ratios = {}
+    crossings = Crossings()
+    for name in given.names:
+        turns = take_turns(lambda: run(given.old.resolve(), [name], options), lambda: run(given.new.resolve(), [name], options),
+                           given.rounds, crossings)
+        rounds = [pair for _, pairs in turns.states() for pair in pairs]
+        print(f"{name}: {len(rounds)} rounds, {turns.left_out} left out", file=sys.stderr, flush=True)
+        ratios |= ratios_of(rounds)
+    return 1 if tell(ratios, given.beyond / 100) else 0
 
 
 if __name__ == "__main__":
