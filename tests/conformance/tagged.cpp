@@ -74,7 +74,8 @@ Task<> tagged(Rank& self) {
   }
   // As much from all together as goes past the caches where they share processors.
   const std::size_t past_caches = std::min<std::size_t>(16 << 20, last_level_cache_bytes() / self.size()) + 1001;
-  if (self.size() <= 8 && self.placement() != Placement::sim) co_await shift(self, past_caches, ++round);
+  ++round;
+  if (self.size() <= 8 && self.placement() != Placement::sim) co_await shift(self, past_caches, round);
   const std::uint64_t seeds = self.size() > 8 ? 1 : 10;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     test::TrafficOptions options;
