@@ -72,20 +72,19 @@ struct OthersBlocks {
 struct ExchangedBlocks {
   static constexpr bool kAwaitsAll = true;
 
-  std::span<const std::byte> source;
-  std::span<std::byte> target;
   OthersBlocks others;
+  std::span<std::byte> target;
 
-  ExchangedBlocks(const Team& team, std::span<const std::byte> from, std::span<std::byte> to) noexcept
-      : source(from), target(to), others{from, from.size() / team.size(), team.index()} {}
+  ExchangedBlocks(const Team& team, std::span<const std::byte> source, std::span<std::byte> to) noexcept
+      : others{source, source.size() / team.size(), team.index()}, target(to) {}
 
-  void check(const Team& team) const { check_divides(team, source.size()); }
+  void check(const Team& team) const { check_divides(team, others.source.size()); }
   bool gives(LocalCollective& /*local*/) const noexcept { return true; }
   const OthersBlocks& given() const noexcept { return others; }
   bool take(LocalCollective& local) const {
     const std::size_t bytes = others.block_bytes;
     for (std::uint32_t other = 0; other < local.count(); ++other) {
-      const std::byte* theirs = other == others.own ? source.data() + other * bytes
+      const std::byte* theirs = other == others.own ? others.source.data() + other * bytes
                                                     : local.data_of(other, others.bytes()) + others.offset_from(other);
       copy_short({theirs, bytes}, target.data() + other * bytes);
     }

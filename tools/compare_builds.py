@@ -99,6 +99,7 @@ def main():
     for name in given.names:
         turns = take_turns(lambda: run(given.old.resolve(), [name], options), lambda: run(given.new.resolve(), [name], options),
                            given.rounds, crossings)
+        turns.complain(name)
         rounds = [pair for _, pairs in turns.states() for pair in pairs]
         print(f"{name}: {len(rounds)} rounds, {turns.left_out} left out", file=sys.stderr, flush=True)
         ratios |= ratios_of(rounds)

@@ -1,6 +1,8 @@
 // Non-temporal stores, and what the system tells of caches.
 #include "runtime/core/cpu.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -72,7 +74,7 @@ std::size_t last_level_cache_bytes() {
     largest = kilobytes * 1024;
     sharers = count_processors(folder + "/shared_cpu_list");
   }
-  const std::size_t processors = count_processors("/sys/devices/system/cpu/online");
+  const auto processors = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   return largest > 0 ? largest * std::max<std::size_t>(1, processors / std::max<std::size_t>(1, sharers)) : kUsual;
 }
 

@@ -79,8 +79,8 @@ class NodeArea {
   }
   /// Number of the next round; a collective takes all it needs when it starts, the same at every local member.
   std::uint64_t take_number() noexcept { return ++last_number_; }
-  /// What this member's next round writes first begins to come to its core, since others have read it there. For a
-  /// round of short data, which begins at once. Where the last two have waited for nobody, what later ones write comes,
+  /// What this member's next round writes first begins to come to its core, since others have read it there: of a round
+  /// that gives `bytes`, and begins at once. Where the last two have waited for nobody, what later ones write comes,
   /// too: with rounds in a row, as of a root that broadcasts, one is too short for a line to come.
   void prefetch_next(std::size_t bytes) noexcept {
     constexpr std::size_t kRoomBytes = 256;

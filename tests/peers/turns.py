@@ -6,6 +6,7 @@ and after each run (crossing.c). A pair of runs counts where all three figures a
 import pathlib
 import statistics
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -55,6 +56,11 @@ class Pairs:
     def fewest(self):
         """How many pairs the state with the fewest has."""
         return min((len(state["pairs"]) for state in self.by_state.values()), default=0)
+
+    def complain(self, what):
+        """Says so on standard error where no pair counts."""
+        if not self.by_state:
+            print(f"{what}: no figures; {self.left_out} rounds met more than one state of the machine", file=sys.stderr)
 
     def states(self):
         """[(ns of a crossing, [(ours, theirs)])], the quickest first. Of a state that was met less than a third as often as
