@@ -45,8 +45,8 @@ SegmentHeap::SegmentHeap(std::uint64_t first, std::uint64_t bytes) : capacity_by
 
 std::uint64_t SegmentHeap::allocate(std::uint64_t bytes, std::uint64_t alignment) {
   if (bytes > capacity_bytes_) return kNone;
-  bytes = (bytes + 63) / 64 * 64;
-  if (bytes == 0) bytes = 64;
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (bytes == 0) bytes = kAlignment;
   for (auto extent = free_.begin(); extent != free_.end(); ++extent) {
     const auto [start, room] = *extent;
     const std::uint64_t offset = (start + alignment - 1) & ~(alignment - 1);

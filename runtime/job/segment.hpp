@@ -17,8 +17,10 @@ class SegmentHeap {
   SegmentHeap(std::uint64_t first, std::uint64_t bytes);
 
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  /// Offset of `bytes` at a multiple of `alignment` (a power of two, at least 64); kNone when there is no such room.
-  std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment = 64);
+  static constexpr std::uint64_t kAlignment = 64;  ///< Of all that is given out, and more where more is asked for.
+  /// Offset of `bytes` at a multiple of `alignment` (a power of two, at least kAlignment); kNone when there is no such
+  /// room.
+  std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment = kAlignment);
   /// `offset` as allocate() or mark() gave it.
   void release(std::uint64_t offset) noexcept;
 

@@ -28,8 +28,8 @@ OwnSegment::OwnSegment(const JobRegion& region, std::uint32_t rank)
 
 OwnSegment::~OwnSegment() = default;
 
-std::uint64_t OwnSegment::allocate_offset(std::size_t bytes) {
-  const std::uint64_t offset = heap_->allocate(bytes);
+std::uint64_t OwnSegment::allocate_offset(std::size_t bytes, std::size_t alignment) {
+  const std::uint64_t offset = heap_->allocate(bytes, std::max(alignment, SegmentHeap::kAlignment));
   if (offset != SegmentHeap::kNone) return offset;
   throw Error(Errc::segment_full,
               fmt::format("no room for {} bytes in its segment ({} of {} bytes in use); start with a larger one: "
@@ -41,8 +41,8 @@ std::uint64_t OwnSegment::marked(std::uint64_t offset) noexcept {
   return heap_->mark(offset);
 }
 
-Slab<std::byte> OwnSegment::allocate_raw(std::size_t bytes) {
-  const std::uint64_t offset = allocate_offset(bytes);
+Slab<std::byte> OwnSegment::allocate_raw(std::size_t bytes, std::size_t alignment) {
+  const std::uint64_t offset = allocate_offset(bytes, alignment);
   return {*heap_, begin_ + offset, bytes, Remote<std::byte>(RemoteAddress{offset, rank_, RemoteAddress::kOwnSegment})};
 }
 

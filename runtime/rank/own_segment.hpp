@@ -26,16 +26,16 @@ class OwnSegment {
   /// `count` value-initialised elements. Throws Error (segment_full).
   template <class T>
   Slab<T> allocate(std::size_t count) {
-    const std::uint64_t offset = allocate_offset(byte_count(count, sizeof(T)));
+    const std::uint64_t offset = allocate_offset(byte_count(count, sizeof(T)), alignof(T));
     auto* data = reinterpret_cast<T*>(begin_ + offset);
     std::uninitialized_value_construct_n(data, count);
     return {*heap_, data, count, Remote<T>(RemoteAddress{marked(offset), rank_, RemoteAddress::kOwnSegment})};
   }
-  /// Bytes that nothing is written to, and that are not marked.
-  Slab<std::byte> allocate_raw(std::size_t bytes);
+  /// Bytes that nothing is written to, and that are not marked; at a multiple of `alignment`, a power of two.
+  Slab<std::byte> allocate_raw(std::size_t bytes, std::size_t alignment);
 
  private:
-  std::uint64_t allocate_offset(std::size_t bytes);
+  std::uint64_t allocate_offset(std::size_t bytes, std::size_t alignment);
   std::uint64_t marked(std::uint64_t offset) noexcept;
 
   const std::uint32_t rank_;

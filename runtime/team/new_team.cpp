@@ -33,8 +33,8 @@ std::uint32_t wanted_arena_bytes(Rank& rank) {
 /// Empty where there is no room.
 Slab<std::byte> allocate_for_team(Rank& rank, std::uint64_t arena_bytes) {
   try {
-    Slab<std::byte> memory =
-        rank.core().own_segment().allocate_raw(TeamPlan::kPartOffset + NodeAreaPart::bytes_for(arena_bytes));
+    Slab<std::byte> memory = rank.core().own_segment().allocate_raw(
+        TeamPlan::kPartOffset + NodeAreaPart::bytes_for(arena_bytes), alignof(NodeAreaPart));
     std::memset(memory.data(), 0, TeamPlan::kPartOffset + sizeof(NodeAreaPart));
     return memory;
   } catch (const Error& error) {

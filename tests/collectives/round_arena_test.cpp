@@ -3,11 +3,14 @@
 #include <doctest/doctest.h>
 #include <coracle/coracle.hpp>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
 
+#include "runtime/job/segment.hpp"
 #include "runtime/team/round.hpp"
+#include "runtime/team/team_core.hpp"
 #include "tests/sim/job.hpp"
 
 namespace staging_test {
@@ -134,6 +137,41 @@ TEST_CASE("contributions: each round that can be in flight has a pair of lines, 
     CHECK(own / sizeof(Contribution) == at / sizeof(Contribution));
     CHECK(own % sizeof(Contribution) + Contribution::kLineInlineBytesMax <= sizeof(Contribution));
     CHECK(contribution.inline_data(Contribution::kInlineBytesMax) == begin + beside);
+  }
+}
+
+namespace {
+
+/// As many short rounds as meet every pair of lines; then all that the team had is there again.
+Task<> use_every_pair(Rank& self) {
+  SegmentHeap& heap = self.core().own_segment().heap();
+  const std::uint64_t used = heap.used_bytes();
+  std::array<std::uint64_t, Contribution::kInlineBytesMax / 8> words{};
+  auto part = co_await self.world().split(0, self.id());
+  for (std::uint64_t round = 1; round <= NodeAreaPart::kRounds; ++round) {
+    if (part->index() == 0) words.fill(round);
+    co_await part->broadcast(std::span(words), 0);
+    EXPECT(std::ranges::count(words, round) == std::ssize(words));
+  }
+  part.reset();
+  co_await self.world().barrier();
+  self.local<Teams>().sweep();
+  EXPECT(heap.used_bytes() == used);
+}
+
+}  // namespace
+
+TEST_CASE("contributions: what lies beside them is theirs in every team, whatever else its members have allocated") {
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    CAPTURE(shift);
+    SimJob job;
+    job.size = 3;
+    const auto app = [shift](Rank& self) -> Task<> {
+      std::vector<Slab<std::byte>> before;
+      for (std::size_t i = 0; i < shift; ++i) before.push_back(self.allocate<std::byte>(1));
+      co_await use_every_pair(self);
+    };
+    CHECK(text_of(job.run(app)) == "");
   }
 }
 

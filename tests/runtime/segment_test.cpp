@@ -5,6 +5,9 @@
 
 #include <map>
 #include <random>
+#include <vector>
+
+#include "tests/lone_rank.hpp"
 
 namespace segment_test {
 
@@ -50,6 +53,19 @@ TEST_CASE("segment: refuses what it has no room for, also sizes near the end of 
   CHECK(heap.allocate(~std::uint64_t{0}) == SegmentHeap::kNone);
   CHECK(heap.allocate(0) == 0);
   CHECK(heap.allocate(4096) == SegmentHeap::kNone);
+}
+
+TEST_CASE("segment: what a rank allocates is aligned as its type asks") {
+  struct alignas(512) Wide {
+    std::byte bytes[512];
+  };
+  coracle::internals::test::LoneRank lone;
+  std::vector<coracle::Slab<std::byte>> between;
+  for (int i = 0; i < 8; ++i) {
+    const auto wide = lone.self.allocate<Wide>(1);
+    CHECK(reinterpret_cast<std::uintptr_t>(wide.data()) % alignof(Wide) == 0);
+    between.push_back(lone.self.allocate<std::byte>(1));
+  }
 }
 
 }  // namespace segment_test
