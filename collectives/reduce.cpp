@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kSmallBytesMax = 4096;
 // From here on results of an all_reduce go without a room of their own: moving less is worth one more wait, where that
 // costs little.
-constexpr std::size_t kInPlaceBytesMin = 512 * 1024;
+constexpr std::size_t kInPlaceBytesMin = 128 * 1024;
 
 /// Whether nodes don't help, or can't: then all go by messages.
 bool goes_by_messages(Team& team, std::size_t bytes, const Reduction& reduction) {
