@@ -11,7 +11,6 @@
 
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/job/segment.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rpc.hpp"
 #include "runtime/team/sized_values.hpp"
@@ -86,7 +85,7 @@ void check_options(const PagedOptions& options, bool creating) {
 std::pair<Slab<std::byte>, std::byte*> allocate_frames(Rank& rank, const Frames::Shape& shape) {
   const std::size_t bytes = Frames::bytes_needed(shape) + Frames::kAlignment;
   try {
-    Slab<std::byte> slab = rank.core().own_segment().allocate_raw(bytes, SegmentHeap::kAlignment);
+    Slab<std::byte> slab = rank.core().own_segment().allocate_raw(bytes);
     const auto address = reinterpret_cast<std::uintptr_t>(slab.data());
     auto* memory = reinterpret_cast<std::byte*>((address + Frames::kAlignment - 1) & ~(Frames::kAlignment - 1));
     // Only hints: where the kernel refuses, pages are small and reads somewhat slower. What was used for something else
