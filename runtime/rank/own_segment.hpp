@@ -31,8 +31,7 @@ class OwnSegment {
     std::uninitialized_value_construct_n(data, count);
     return {*heap_, data, count, Remote<T>(RemoteAddress{marked(offset), rank_, RemoteAddress::kOwnSegment})};
   }
-  /// Bytes that nothing is written to, and that are not marked; at a multiple of 64, and of
-  /// `alignment`, a power of two.
+  /// Bytes that nothing is written to, and that are not marked; at a multiple of 64 and of `alignment`, a power of 2.
   Slab<std::byte> allocate_raw(std::size_t bytes, std::size_t alignment = 1);
 
  private:
