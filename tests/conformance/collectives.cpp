@@ -72,9 +72,9 @@ Task<> family(Rank& self) {
   const bool shares = self.core().region().shape().idle.spins == 0 && self.placement() != Placement::sim;
   CHECK_HERE(self.world().node_area().is_crowded() == shares);
   // From 8 B to 800 KB, of each member or each block.
-  const std::vector<std::size_t> sizes = self.size() > 8
-                                             ? std::vector<std::size_t>{0, 1, 40, 600, 9'000}
-                                             : std::vector<std::size_t>{0, 1, 5, 6, 8, 9, 40, 600, 9'000, 100'000};
+  const std::vector<std::size_t> sizes =
+      self.size() > 8 ? std::vector<std::size_t>{0, 1, 40, 600, 9'000}
+                      : std::vector<std::size_t>{0, 1, 5, 6, 8, 9, 40, 600, 5'000, 9'000, 100'000};
   auto part = co_await self.world().split(self.id() % 2, self.size() - self.id());
   std::uint64_t round = 0;
   for (const std::size_t elements : sizes) {

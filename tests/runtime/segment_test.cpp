@@ -62,9 +62,9 @@ TEST_CASE("segment: what a rank allocates is aligned as its type asks") {
   coracle::internals::test::LoneRank lone;
   std::vector<coracle::Slab<std::byte>> between;
   for (int i = 0; i < 8; ++i) {
+    between.push_back(lone.self.allocate<std::byte>(1));
     const auto wide = lone.self.allocate<Wide>(1);
     CHECK(reinterpret_cast<std::uintptr_t>(wide.data()) % alignof(Wide) == 0);
-    between.push_back(lone.self.allocate<std::byte>(1));
   }
 }
 
