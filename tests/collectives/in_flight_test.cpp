@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "tests/brief.hpp"
 #include "tests/sim/job.hpp"
 
 namespace in_flight_test {
@@ -93,7 +94,7 @@ Task<std::vector<std::unique_ptr<Team>>> split_until_full(Rank& self, std::vecto
 
 TEST_CASE("in flight: a barrier ends when all have called it, whichever others are on the way") {
   for (const std::uint32_t nodes : {1U, 2U, 3U}) {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= (test::is_brief() ? 15 : 60); ++seed) {
       CAPTURE(nodes);
       CAPTURE(seed);
       SimJob job;
@@ -108,7 +109,7 @@ TEST_CASE("in flight: a barrier ends when all have called it, whichever others a
 
 TEST_CASE("in flight: splits of several teams, begun in any order, and other collectives meanwhile") {
   for (const std::uint32_t nodes : {1U, 2U, 3U}) {
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= (test::is_brief() ? 10 : 40); ++seed) {
       CAPTURE(nodes);
       CAPTURE(seed);
       SimJob job;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/core/combinators.hpp"
+#include "tests/brief.hpp"
 #include "tests/collectives/scattered_trial.hpp"
 #include "tests/layout/random_layout.hpp"
 #include "tests/sanitized.hpp"
@@ -58,7 +59,7 @@ SimJob job_of(std::uint64_t seed) {
 TEST_CASE("all_to_all of layouts: random nested ones on one to three nodes, for many seeds") {
   const std::uint64_t seed = coracle::internals::test::chosen_seed();
   std::printf("all_to_all of layouts: CORACLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  const std::uint64_t jobs = test::kSanitized ? 20 : 80;
+  const std::uint64_t jobs = test::kSanitized || test::is_brief() ? 20 : 80;
   for (std::uint64_t i = 0; i < jobs; ++i) {
     const SimJob job = job_of(i + 1);
     INFO("seed ", seed, ", job ", i, ": ", job.size, " ranks on ", job.nodes, " nodes");
