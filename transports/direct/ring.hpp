@@ -109,10 +109,12 @@ class Ring {
 
   /// Receiver: the oldest message, or null. It stays until pop(). Not while all lines are owed.
   EntryHeader* front() noexcept;
-  /// Receiver: fetches the second line of the message at the front, if it has one, while the first is looked at.
-  void fetch_second_line(const EntryHeader& front) const noexcept {
-    // relaxed: read by front() before.
-    if (front.ready.load(std::memory_order_relaxed) > 1) __builtin_prefetch(&lines_[(next_ + 1) & kMask]);
+  /// Receiver: fetches the lines of the message at the front that follow its first, while that is looked at; of a long
+  /// message the first few, behind which the processor fetches by itself.
+  void fetch_further_lines(const EntryHeader& front) const noexcept {
+    constexpr std::uint32_t kFetchedMax = 5;
+    const std::uint32_t lines = std::min(front.ready.load(std::memory_order_relaxed), kFetchedMax);  // read by front() before
+    for (std::uint32_t line = 1; line < lines; ++line) __builtin_prefetch(&lines_[(next_ + line) & kMask]);
   }
   /// Receiver: done with the message at the front.
   void pop() noexcept;
