@@ -68,7 +68,7 @@ static int by_size(const void* left, const void* right) {
 }
 
 int main(int argc, char** argv) {
-  static const int sizes[] = {8, 64, 512, 1024, 4096, 8192, 16384, 65536, 262144, 1 << 20, 4 << 20, 16 << 20};
+  static const int sizes[] = {8, 64, 128, 256, 512, 1024, 4096, 8192, 16384, 65536, 262144, 1 << 20, 4 << 20, 16 << 20};
   MPI_Init(&argc, &argv);
   int rank = 0;
   int ranks = 0;

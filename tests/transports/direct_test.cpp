@@ -201,6 +201,25 @@ TEST_CASE("direct: messages of many lines each that fill the ring again and agai
   }
 }
 
+TEST_CASE("direct: messages of every length that the inbox takes come whole, with any number of arguments") {
+  Node node(2);
+  std::uint64_t number = 0;
+  for (std::uint32_t arguments = 1; arguments <= MessageHeader::kArgumentsMax; ++arguments) {
+    for (std::size_t bytes = 0; bytes <= DirectTransport::kEagerBytesMax; ++bytes) {
+      CAPTURE(arguments);
+      CAPTURE(bytes);
+      Sent sent(0, number, bytes);
+      sent.operation.header.argument_count = arguments;
+      node[1].submit(sent.operation);
+      REQUIRE(sent.finished());
+      node.poll_all();
+      REQUIRE(node.log_of(0).size() == ++number);
+      REQUIRE(node.log_of(0).back().payload == sent.payload);
+    }
+  }
+  CHECK(check_whole(node.log_of(0), 1) == number);
+}
+
 TEST_CASE("direct: what is sent during the call goes behind what waits, or not at all") {
   Node node(2);
   const auto sent = submit(node[1], 0, kRingLines, 8);
