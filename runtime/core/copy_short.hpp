@@ -1,4 +1,5 @@
-// copy_short: memcpy for what is mostly a word, without a call. copy_upwards: memcpy for what another processor reads next.
+// copy_short: memcpy for what is mostly a word, without a call. copy_upwards: memcpy for what another processor reads
+// next.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace coracle::internals {
 
-/// As memcpy, for lines that another processor reads next: upwards, and each byte once. memcpy writes some twice, or a line
-/// after the one behind it, and then the lines come to the reader later (see docs/design/transports.md).
+/// As memcpy, for lines that another processor reads next: upwards, and each byte once. memcpy writes some twice, or a
+/// line after the one behind it, and then the lines come to the reader later (see docs/design/transports.md).
 inline void copy_upwards(const std::byte* source, std::byte* target, std::size_t bytes) noexcept {
   constexpr std::size_t kLineBytes = 64;
   for (; bytes >= kLineBytes; bytes -= kLineBytes, source += kLineBytes, target += kLineBytes)

@@ -41,9 +41,8 @@ void check(const Copy& copy) {
 }  // namespace
 
 TEST_CASE("copy_upwards: copies every length from and to every alignment, and nothing else") {
-  check([](std::span<const std::byte> source, std::byte* target) {
-    copy_upwards(source.data(), target, source.size());
-  });
+  check(
+      [](std::span<const std::byte> source, std::byte* target) { copy_upwards(source.data(), target, source.size()); });
 }
 
 TEST_CASE("copy_short: copies every length from and to every alignment, and nothing else") {

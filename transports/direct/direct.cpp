@@ -31,8 +31,8 @@ std::size_t arguments_bytes(const MessageHeader& header) noexcept {
   const std::uint32_t lines = Ring::lines_for(arguments_bytes(header) + payload.size());
   EntryHeader* entry = ring.reserve(lines, writing, number);
   if (entry == nullptr) return false;
-  // The receiver looks at the first line all the time, and takes it away from a sender that is not quick: so that one is
-  // written last.
+  // The receiver looks at the first line all the time, and takes it away from a sender that is not quick: so that one
+  // is written last.
   const std::size_t arguments = arguments_bytes(header);
   const std::size_t in_first_line = std::min(payload.size(), kLineBytes - sizeof(EntryHeader) - arguments);
   std::byte* const body = entry->body();

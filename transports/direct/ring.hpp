@@ -113,7 +113,8 @@ class Ring {
   /// message the first few, behind which the processor fetches by itself.
   void fetch_further_lines(const EntryHeader& front) const noexcept {
     constexpr std::uint32_t kFetchedMax = 5;
-    const std::uint32_t lines = std::min(front.ready.load(std::memory_order_relaxed), kFetchedMax);  // read by front() before
+    // relaxed: read by front() before.
+    const std::uint32_t lines = std::min(front.ready.load(std::memory_order_relaxed), kFetchedMax);
     for (std::uint32_t line = 1; line < lines; ++line) __builtin_prefetch(&lines_[(next_ + line) & kMask]);
   }
   /// Receiver: done with the message at the front.
