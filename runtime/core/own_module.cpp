@@ -11,11 +11,11 @@
 
 // Laid down by the linker in each file that it makes. Hidden: not another's.
 extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's own names
+// NOLINTBEGIN(clang-diagnostic-reserved-identifier): the linker's own names
 [[gnu::visibility("hidden")]] extern const char __ehdr_start;
 [[gnu::visibility("hidden")]] extern const char etext;
 [[gnu::visibility("hidden")]] extern const char edata;
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(clang-diagnostic-reserved-identifier)
 }
 
 namespace coracle::internals {
