@@ -57,6 +57,11 @@ std::string ending_on(const Shape& shape, const App& app) {
   return text_of(job.run(app));
 }
 
+/// Where there is little time, or each step takes five times as long.
+bool few_shapes() noexcept {
+  return test::is_brief() || test::kSanitized;
+}
+
 void run_on(const Shape& shape, const App& app) {
   INFO(shape.ranks, " ranks on ", shape.nodes, " nodes");
   CHECK(ending_on(shape, app) == "");
@@ -78,14 +83,14 @@ Task<> whole_and_parts(Rank& self, std::vector<std::size_t> sizes) {
 
 TEST_CASE("collectives: small ones of every kind on up to 5 nodes of up to 5 ranks") {
   for (const Shape& shape : shapes()) {
-    if (test::is_brief() && shape.nodes > 1 && (shape.ranks + shape.nodes) % 3 != 0) continue;
+    if (few_shapes() && shape.nodes > 1 && (shape.ranks + shape.nodes) % 3 != 0) continue;
     run_on(shape, [](Rank& self) { return whole_and_parts(self, {0, 1, 2, 5, 33}); });
   }
 }
 
 TEST_CASE("collectives: large ones of every kind on nodes of all sizes") {
   for (const Shape& shape : {Shape{1, 1}, {2, 1}, {3, 1}, {5, 1}, {3, 3}, {4, 4}, {5, 5}, {7, 3}, {12, 4}, {13, 5}}) {
-    if (test::is_brief() && (shape.ranks == 4 || shape.ranks >= 12)) continue;  // half of the time
+    if (few_shapes() && (shape.ranks == 4 || shape.ranks >= 12)) continue;  // half of the time
     run_on(shape, [](Rank& self) { return whole_and_parts(self, {1'000, 2'049, 20'000}); });
   }
 }
