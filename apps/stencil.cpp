@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <coracle/coracle.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -146,18 +145,14 @@ std::string check_picture(const std::string& path) {
 
 int start(int argc, char** argv) {
   Options options;
-  CLI::App app("Heat in a plate, tile by tile; writes a picture.", "stencil");
-  app.add_option("--size", options.size, "cells in each direction")
-      ->capture_default_str()
-      ->check(whole_number(1, 1 << 14));
-  app.add_option("--steps", options.steps, "steps in time")->capture_default_str()->check(any_count());
-  app.add_option("--output", options.picture, "picture to write, .png or .pgm")
-      ->capture_default_str()
-      ->check(check_picture);
+  CommandLine app("Heat in a plate, tile by tile; writes a picture.", "stencil");
+  app.add_option("--size", options.size, "cells in each direction").show_default().check(whole_number(1, 1 << 14));
+  app.add_option("--steps", options.steps, "steps in time").show_default().check(any_count());
+  app.add_option("--output", options.picture, "picture to write, .png or .pgm").show_default().check({check_picture});
   app.add_option("--arrivals", options.arrivals,
                  "meet after each step, and write how late each rank came to this file (see `coracle bench arrival`)");
   app.add_flag("--verify", options.verify, "compare with the same computed by one rank alone");
-  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return leave(argc, argv, *status);
+  if (const std::optional<int> status = app.parse(argc, argv)) return leave(argc, argv, *status);
   return run(argc, argv, [&options](Rank& self) { return heat(self, options); });
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -46,27 +45,26 @@ void take_words(const Words& words, Options& options) {
   }
 }
 
-void add_graph_options(CLI::App& app, Options& options, Words& words) {
-  auto* const source = app.add_option_group("graph", "one of these");
-  auto* const file =
-      source->add_option("FILE", options.path, "a graph: DIMACS .gr, Matrix Market .mtx, or an edge list");
-  source->add_flag("--dpkg", words.dpkg, "the dependencies of the packages installed on this machine");
-  auto* const random = source->add_option("--random", options.random_vertices, "N vertices with random arcs")
-                           ->type_name("N")
-                           ->check(whole_number(1, kVerticesMax));
-  source->require_option(1);
-  add_value(app, "--format", words.format, "FORMAT", "how FILE is written: gr, mtx, edges, dpkg (by its extension)",
-            CLI::IsMember({"gr", "mtx", "edges", "dpkg"}))
-      ->needs(file);
-  add_value(app, "--degree", options.degree, "D", "with --random: arcs per vertex", whole_number(0, kVerticesMax))
-      ->needs(random);
+void add_graph_options(OptionGroup& app, Options& options, Words& words) {
+  OptionGroup source = app.add_choice("graph", "one of these");
+  const Option file =
+      source.add_option("FILE", options.path, "a graph: DIMACS .gr, Matrix Market .mtx, or an edge list");
+  source.add_flag("--dpkg", words.dpkg, "the dependencies of the packages installed on this machine");
+  const Option random = source.add_option("--random", options.random_vertices, "N vertices with random arcs")
+                            .type_name("N")
+                            .check(whole_number(1, kVerticesMax));
+  app.add_value("--format", words.format, "FORMAT", "how FILE is written: gr, mtx, edges, dpkg (by its extension)",
+                one_of({"gr", "mtx", "edges", "dpkg"}))
+      .needs(file);
+  app.add_value("--degree", options.degree, "D", "with --random: arcs per vertex", whole_number(0, kVerticesMax))
+      .needs(random);
   app.add_option("--seed", options.seed, "of the random graph and of the verified sources")
-      ->check(any_count())
-      ->capture_default_str();
+      .check(any_count())
+      .show_default();
   app.add_flag("--undirected", options.undirected, "take every arc in both directions");
 }
 
-void add_broadcast_options(CLI::App& app, Options& options, Words& words) {
+void add_broadcast_options(OptionGroup& app, Options& options, Words& words) {
   const auto check = [](const std::string& text) -> std::string {
     if (text == kDirect) return "";
     try {
@@ -76,47 +74,45 @@ void add_broadcast_options(CLI::App& app, Options& options, Words& words) {
     }
     return "";
   };
-  add_value(app, "--broadcast", words.broadcast, "WORDS",
-            "how pivots travel: direct (their owner puts them into all others' memory), or a broadcast: automatic, "
-            "or plain, pipelined or competitive, with binomial, recursive_doubling or ring, chunk=SIZE, depth=N, "
-            "fan_out=N: competitive,ring,chunk=64K",
-            {check, ""});
+  app.add_value("--broadcast", words.broadcast, "WORDS",
+                "how pivots travel: direct (their owner puts them into all others' memory), or a broadcast: automatic, "
+                "or plain, pipelined or competitive, with binomial, recursive_doubling or ring, chunk=SIZE, depth=N, "
+                "fan_out=N: competitive,ring,chunk=64K",
+                {check});
   app.add_option("--arrivals", options.trace_path,
                  "write when each rank came to each broadcast, for `coracle bench arrival`")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
-void add_run_options(CLI::App& app, Options& options) {
-  add_value(app, "--verify", options.verified_sources, "SOURCES",
-            "sources from which Dijkstra must find the same distances", any_count());
+void add_run_options(OptionGroup& app, Options& options) {
+  app.add_value("--verify", options.verified_sources, "SOURCES",
+                "sources from which Dijkstra must find the same distances", any_count());
   app.add_option("--block", options.block, "pivots per pass over the matrix (by the graph's size)")
-      ->type_name("B")
-      ->check([](const std::string& text) {
-        std::string problem = whole_number(kPivotsStep, kPivotsMax)(text);
+      .type_name("B")
+      .check({[](const std::string& text) {
+        std::string problem = whole_number(kPivotsStep, kPivotsMax).complaint(text);
         if (!problem.empty() || std::stoul(text) % kPivotsStep == 0) return problem;
         return fmt::format("{} is no multiple of {}", text, kPivotsStep);
-      });
-  add_value(app, "--top", options.top, "K", "most central vertices to list", any_count());
+      }});
+  app.add_value("--top", options.top, "K", "most central vertices to list", any_count());
   app.add_flag("--progress", options.shows_progress, "show how far it is, on a terminal");
-  app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
+  app.add_option("--json", options.json_path, "write the results to a file too").type_name("FILE");
 }
 
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
-  CLI::App app("All-pairs shortest paths by Floyd-Warshall, over the ranks of a Coracle job.", "asp");
+  CommandLine app("All-pairs shortest paths by Floyd-Warshall, over the ranks of a Coracle job.", "asp");
   Options options;
   Words words;
   add_graph_options(app, options, words);
   add_run_options(app, options);
   add_broadcast_options(app, options, words);
-  app.callback([&] {
-    if (app.count("--degree") > 0 && options.degree > options.random_vertices)
-      throw CLI::ValidationError("--degree",
-                                 "there are fewer vertices for these arcs to lead to; take less, or more by "
-                                 "--random");
-  });
-  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
+  const auto check = [&] {
+    if (app.option("--degree").is_given() && options.degree > options.random_vertices)
+      internals::wrong("--degree: there are fewer vertices for these arcs to lead to; take less, or more by --random");
+  };
+  if (const std::optional<int> status = app.parse(argc, argv, check)) return *status;
   take_words(words, options);
   return options;
 }

@@ -1,8 +1,6 @@
 // What benchmarks do unless they say otherwise, and the list of them.
 #include "apps/bench/benchmark.hpp"
 
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -55,7 +53,7 @@ Task<> Comparison::run() {
   }
 }
 
-void Benchmark::add_options(CLI::App&, Choices&) {}
+void Benchmark::add_options(OptionGroup&, Choices&) {}
 
 void Benchmark::check(const Request&) {}
 

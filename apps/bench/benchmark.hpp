@@ -2,7 +2,6 @@
 // ranks do, and a line in this file and in benchmark.cpp.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "apps/bench/measure/contest.hpp"
@@ -132,10 +132,10 @@ class Benchmark {
   virtual Facts facts() const = 0;
 
   /// Adds its own options, whose values it keeps. Options that others read as well have their places in `choices`.
-  virtual void add_options(CLI::App& command, Choices& choices);
+  virtual void add_options(OptionGroup& command, Choices& choices);
   /// What --only can choose from.
   virtual std::vector<std::string> parts() const { return {}; }
-  /// Called when all options are read, if it is one of the benchmarks asked for. Throws CLI::ValidationError for words
+  /// Called when all options are read, if it is one of the benchmarks asked for. Throws WrongUsage for words
   /// that mean nothing.
   virtual void check(const Request& request);
 
@@ -191,7 +191,7 @@ std::unique_ptr<Benchmark> dma_benchmark();
 std::unique_ptr<Benchmark> tune_benchmark();
 
 /// Parses the user's words: in the command, and by the same words in each rank; `argv[0]` is skipped. The benchmarks
-/// keep what they read of their own options. Throws CLI::ParseError; for --help, too.
-Request parse(CLI::App& app, const Benchmarks& benchmarks, int argc, const char* const* argv);
+/// keep what they read of their own options. Gives the text of the help where that is asked for. Throws WrongUsage.
+std::variant<Request, std::string> parse(const Benchmarks& benchmarks, int argc, const char* const* argv);
 
 }  // namespace coracle::internals::bench

@@ -8,9 +8,6 @@
 #include <unistd.h>
 #include <coracle/coracle.hpp>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -19,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "apps/bench/benchmark.hpp"
@@ -201,24 +199,23 @@ void measure_all(const Request& request, Jobs& jobs) {
   expect_file();
 }
 
-int wrong_usage(const CLI::App& app, const CLI::ParseError& error) {
-  constexpr int kUsage = 2;
-  say("{} (`{} --help` explains)", explain(app, error), app.get_name());
-  return kUsage;
-}
-
 /// `part`: null in the command itself, else what tells a rank its part. In both `argv[0]` is skipped.
 int start(const Benchmarks& benchmarks, const char* part, int argc, char** argv) {
-  CLI::App app("Measure the library on this machine, beside the machine's limits", "coracle bench");
+  constexpr int kUsage = 2;
   try {
-    const Request request = parse(app, benchmarks, argc, argv);
+    const std::variant<Request, std::string> request_or_help = parse(benchmarks, argc, argv);
+    if (const auto* const help = std::get_if<std::string>(&request_or_help)) {
+      fmt::print("{}", *help);
+      return 0;
+    }
+    const auto& request = std::get<Request>(request_or_help);
     if (part != nullptr) return be_rank(benchmarks, request, part);
     CommandJobs jobs(request, {argv + 1, argv + argc});
     measure_all(request, jobs);
     return 0;
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    return wrong_usage(app, error);
+  } catch (const WrongUsage& error) {
+    say("{} (`coracle bench --help` explains)", error.what());
+    return kUsage;
   }
 }
 

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 
 namespace coracle::internals::bench {
 namespace {
@@ -85,16 +84,11 @@ void set_transport(const Words& words, Request& request) {
     wrong(fmt::format("--transport {}: must be auto, tcp or verbs", words.transport));
 }
 
-/// To something else than what it is without.
-bool is_set(const CLI::Option& option) {
-  return option.count() > 0 && fmt::format("{}", fmt::join(option.results(), ",")) != option.get_default_str();
-}
-
-bool is_any_set(const CLI::App& app, std::string names) {
+bool is_any_set(const CommandLine& app, std::string names) {
   std::replace(names.begin(), names.end(), ',', ' ');
   std::istringstream stream(names);
   for (std::string name; stream >> name;)
-    if (is_set(*app.get_option(name))) return true;
+    if (app.option(name).is_changed()) return true;
   return false;
 }
 
@@ -104,8 +98,8 @@ bool reads(const Benchmark& benchmark, const std::string& options) {
 }
 
 /// Of the benchmarks that read these options: the one first that has added them, then by the alphabet.
-std::vector<std::string> readers_of(const CLI::App& app, const Benchmarks& benchmarks, const std::string& options) {
-  const std::string owner = app.get_option(options.substr(0, options.find(',')))->get_group();
+std::vector<std::string> readers_of(const CommandLine& app, const Benchmarks& benchmarks, const std::string& options) {
+  const std::string owner = app.option(options.substr(0, options.find(','))).group_name();
   std::vector<std::string> names;
   for (const auto& benchmark : benchmarks)
     if (reads(*benchmark, options)) names.emplace_back(benchmark->facts().name);
@@ -116,7 +110,7 @@ std::vector<std::string> readers_of(const CLI::App& app, const Benchmarks& bench
 }
 
 /// An option that none of the chosen benchmarks reads would mislead who gave it.
-void check_read(const CLI::App& app, const Benchmarks& benchmarks, const Request& request) {
+void check_read(const CommandLine& app, const Benchmarks& benchmarks, const Request& request) {
   for (const auto& benchmark : benchmarks) {
     for (const std::string& options : benchmark->facts().reads) {
       const auto does = [&options](const Benchmark* each) { return reads(*each, options); };
@@ -171,22 +165,22 @@ void check_simulation(const Request& request) {
 }
 
 /// Those of all benchmarks stand before and behind those that each of them has, as the help shows them.
-void add_options(CLI::App& app, const Benchmarks& benchmarks, Words& words, Request& request) {
-  app.add_option("NAME", words.names, "Which: " + names_of_all(benchmarks) + " (but pagetables)")->required();
+void add_options(CommandLine& app, const Benchmarks& benchmarks, Words& words, Request& request) {
+  app.add_option("NAME", words.names, "Which: " + names_of_all(benchmarks) + " (but pagetables)").required();
   app.add_option("-n,--ranks", words.ranks,
                  "Ranks; several with commas (barrier, coll, pages, pagetables, spawn, tune: a job for each)")
-      ->delimiter(',');
+      .separated_by(',');
   app.add_option("--place", words.placement,
                  "pvas, process or thread (default: pvas; pagetables, spawn: pvas beside process); coll, pages, "
                  "arrival: also sim");
   app.add_option("--nodes", words.nodes,
                  "put, get, am, atomics, spawn, coll, pages, arrival, tune: nodes on this machine")
-      ->capture_default_str();
-  app.add_option("--transport", words.transport, "To other nodes: auto, tcp, verbs")->capture_default_str();
+      .show_default();
+  app.add_option("--transport", words.transport, "To other nodes: auto, tcp, verbs").show_default();
   app.add_option("--sizes", words.sizes, "coll, pagetables, pingpong, arrival: sizes, with commas: 8,1K,1M")
-      ->delimiter(',');
+      .separated_by(',');
   app.add_option("--only", request.choices.only, "coll, ddt: only these collectives or patterns, with commas")
-      ->delimiter(',');
+      .separated_by(',');
   // The groups stand in the help in the order in which they come to be.
   Benchmark* const first = find_benchmark(benchmarks, "arrival");
   first->add_options(app, request.choices);
@@ -196,23 +190,20 @@ void add_options(CLI::App& app, const Benchmarks& benchmarks, Words& words, Requ
   app.add_option("--json", request.json_file, "Also write the figures to this file");
   app.add_option("--network", request.network_file, "sim: file with the network's model");
   app.add_option("--seed", words.seed, "sim: repeats a schedule (default: 1)");
-  // Else they would take the names of benchmarks behind them.
-  for (CLI::Option* option : app.get_options())
-    if (option->get_delimiter() != '\0') option->allow_extra_args(false);
   std::string list;
   for (const auto& benchmark : benchmarks)
     list += fmt::format("  {:<10} {}\n", benchmark->facts().name, benchmark->facts().help);
-  app.footer(list);
+  app.set_footer(list);
 }
 
 }  // namespace
 
-Request parse(CLI::App& app, const Benchmarks& benchmarks, int argc, const char* const* argv) {
+std::variant<Request, std::string> parse(const Benchmarks& benchmarks, int argc, const char* const* argv) {
+  CommandLine app("Measure the library on this machine, beside the machine's limits", "coracle bench");
   Words words;
   Request request;
   add_options(app, benchmarks, words, request);
-  make_strict(app);
-  app.parse(words_for(app, argc, argv));
+  if (std::optional<std::string> help = app.read(argc, argv)) return std::move(*help);
   for (const std::string& name : words.names) select(benchmarks, name, request.benchmarks);
   set_ranks(words, request);
   request.nodes = number_of("--nodes", words.nodes);

@@ -2,7 +2,6 @@
 #include "apps/bfs/user_interface.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "apps/bfs/edge.hpp"
@@ -11,54 +10,54 @@
 namespace coracle::bfs {
 namespace {
 
-void add_graph_options(CLI::App& app, Options& options, std::string& format) {
-  auto* const source = app.add_option_group("graph", "one of these");
-  auto* const file = source->add_option(
+void add_graph_options(OptionGroup& app, Options& options, std::string& format) {
+  OptionGroup source = app.add_choice("graph", "one of these");
+  const Option file = source.add_option(
       "FILE", options.path,
       "a list of edges (FROM TO per line, # and % begin comments), DIMACS .gr, or Matrix Market .mtx");
   source
-      ->add_option("--wordnet", options.wordnet,
-                   "WordNet's synsets and their pointers, in this folder (Debian's wordnet-base: /usr/share/wordnet)")
-      ->type_name("FOLDER");
-  auto* const kronecker = source->add_option("--kronecker", options.scale, "a graph of 2^SCALE vertices as Graph500's")
-                              ->type_name("SCALE")
-                              ->check(whole_number(1, kScaleMax));
-  source->require_option(1);
-  add_value(app, "--format", format, "FORMAT", "how FILE is written: edges, gr, mtx (by its extension)",
-            CLI::IsMember({"edges", "gr", "mtx"}))
-      ->needs(file);
-  add_value(app, "--edge-factor", options.edge_factor, "N", "with --kronecker: edges per vertex", whole_number(1, 1024))
-      ->needs(kronecker);
+      .add_option("--wordnet", options.wordnet,
+                  "WordNet's synsets and their pointers, in this folder (Debian's wordnet-base: /usr/share/wordnet)")
+      .type_name("FOLDER");
+  const Option kronecker = source.add_option("--kronecker", options.scale, "a graph of 2^SCALE vertices as Graph500's")
+                               .type_name("SCALE")
+                               .check(whole_number(1, kScaleMax));
+  app.add_value("--format", format, "FORMAT", "how FILE is written: edges, gr, mtx (by its extension)",
+                one_of({"edges", "gr", "mtx"}))
+      .needs(file);
+  app.add_value("--edge-factor", options.edge_factor, "N", "with --kronecker: edges per vertex", whole_number(1, 1024))
+      .needs(kronecker);
   app.add_option("--seed", options.seed, "of the Kronecker graph and of the random roots")
-      ->check(any_count())
-      ->capture_default_str();
+      .check(any_count())
+      .show_default();
   app.add_flag("--directed", options.directed, "follow edges in their direction only");
 }
 
-void add_run_options(CLI::App& app, Options& options) {
-  auto* const root =
+void add_run_options(OptionGroup& app, Options& options) {
+  const Option root =
       app.add_option("--root", options.root, "where to begin: a vertex's name, or its number in a Kronecker graph");
-  add_value(app, "--roots", options.roots, "N", "begin at so many random vertices, one search after the other",
-            whole_number(1, 10'000))
-      ->excludes(root);
+  app.add_value("--roots", options.roots, "N", "begin at so many random vertices, one search after the other",
+                whole_number(1, 10'000))
+      .excludes(root);
   app.add_flag("--verify", options.verify,
                "compare with a search in the memory of rank 0, which must hold the whole graph");
-  add_size(app, "--cache", options.cache_bytes, "64M",
-           "of the paged arcs, for each node (in sim: for each rank), from the segment of its first rank; while the "
-           "graph is built, of two more arrays, too",
-           byte_size(256 << 10, std::uint64_t{1} << 46));
-  add_size(app, "--page", options.page_bytes, "16K", "a power of two", page_size());
-  add_size(app, "--memory", options.memory, "256M", "of each rank for the edges at hand while the graph is built",
-           byte_size(1 << 20, std::uint64_t{1} << 46));
-  add_value(app, "--scratch", options.scratch, "FOLDER", "where the arcs' files shall be, on every node");
+  app.add_size(
+      "--cache", options.cache_bytes, "64M",
+      "of the paged arcs, for each node (in sim: for each rank), from the segment of its first rank; while the "
+      "graph is built, of two more arrays, too",
+      byte_size(256 << 10, std::uint64_t{1} << 46));
+  app.add_size("--page", options.page_bytes, "16K", "a power of two", page_size());
+  app.add_size("--memory", options.memory, "256M", "of each rank for the edges at hand while the graph is built",
+               byte_size(1 << 20, std::uint64_t{1} << 46));
+  app.add_value("--scratch", options.scratch, "FOLDER", "where the arcs' files shall be, on every node");
   app.add_flag("--quiet", options.quiet, "no progress and no summary");
-  app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
+  app.add_option("--json", options.json_path, "write the results to a file too").type_name("FILE");
 }
 
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "Breadth-first search, over the ranks of a Coracle job, in a graph whose edges are larger than memory: they lie "
       "in a paged array on the nodes' SSDs.",
       "bfs");
@@ -66,11 +65,11 @@ std::variant<Options, int> parse_options(int argc, char** argv) {
   std::string format;
   add_graph_options(app, options, format);
   add_run_options(app, options);
-  app.callback([&] {
+  const auto check = [&options] {
     if (options.cache_bytes < 16 * options.page_bytes)
-      throw CLI::ValidationError("--cache", "it holds fewer than 16 pages; enlarge it, or take smaller ones by --page");
-  });
-  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
+      internals::wrong("--cache: it holds fewer than 16 pages; enlarge it, or take smaller ones by --page");
+  };
+  if (const std::optional<int> status = app.parse(argc, argv, check)) return *status;
   options.format = format == "gr"      ? TextFormat::dimacs
                    : format == "mtx"   ? TextFormat::matrix_market
                    : format == "edges" ? TextFormat::edge_list

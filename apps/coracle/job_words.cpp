@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/job_questions.hpp"
 

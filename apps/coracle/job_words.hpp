@@ -7,7 +7,7 @@
 
 namespace coracle::internals {
 
-/// The launcher that `word` names; of "" the only one that there is. Throws CLI::ValidationError for what is no
+/// The launcher that `word` names; of "" the only one that there is. Throws WrongUsage for what is no
 /// process's number, and Error where there is no job, or more than one, to choose.
 pid_t job_of(const std::string& word);
 

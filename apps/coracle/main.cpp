@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/strict_parsing.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/mpiexec_words.hpp"
 #include "runtime/core/error.hpp"
@@ -33,10 +34,9 @@ std::string command_names(const CLI::App& app) {
   return names;
 }
 
-int wrong_usage(const CLI::App& app, const CLI::ParseError& error, const char* command) {
-  const bool is_known = command != nullptr && command[0] != '-';  // else main has spoken already
-  coracle::internals::say("{} (`coracle{} --help` explains)", coracle::explain(app, error),
-                          is_known ? " " + std::string(command) : "");
+int wrong_usage(const std::string& what, const std::vector<std::string>& words) {
+  const bool is_known = !words.empty() && !words.front().starts_with('-');  // else main has spoken already
+  coracle::internals::say("{} (`coracle{} --help` explains)", what, is_known ? " " + words.front() : "");
   return kUsage;
 }
 
@@ -124,7 +124,9 @@ int main(int argc, char** argv) {
       if (app.got_subcommand("bench")) exec_bench({"--help"});  // `coracle --help bench`
       return app.exit(error);
     }
-    return wrong_usage(app, error, words.empty() ? nullptr : words.front().c_str());
+    return wrong_usage(coracle::explain(app, error), words);
+  } catch (const coracle::internals::WrongUsage& error) {
+    return wrong_usage(error.what(), words);
   } catch (const std::exception& error) {
     coracle::internals::say("{}", error.what());
     return words.empty() && argc > 1 ? kUsage : 1;  // mpiexec's own words

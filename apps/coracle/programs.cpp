@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/strict_parsing.hpp"
+#include "apps/common/units.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/launch/processes.hpp"
 #include "runtime/launch/rank_files.hpp"

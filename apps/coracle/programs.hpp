@@ -23,7 +23,7 @@ void add_options_of_program(CLI::App& app, ProgramWords& words);
 
 /// `first`: of the first program, with all that follows the others' colons in its command. `run`: the parser, which
 /// knows the options of the whole job. A program for which no number is given has no ranks yet if it is the only one,
-/// and else one rank. Throws CLI::ValidationError for what can't be meant.
+/// and else one rank. Throws WrongUsage for what can't be meant.
 std::vector<ProgramPart> programs_of(const CLI::App& run, const ProgramWords& first);
 
 /// Ranks share an address space unless they can't: where a program must lie at one address, or is one that starts
@@ -40,7 +40,7 @@ struct StreamWords {
 
 void add_options_of_streams(CLI::App& app, StreamWords& words);
 
-/// Shape, nodes and hosts of `options` are known. Throws CLI::ValidationError for what can't be meant.
+/// Shape, nodes and hosts of `options` are known. Throws WrongUsage for what can't be meant.
 void set_streams(const StreamWords& words, JobOptions& options);
 
 }  // namespace coracle::internals

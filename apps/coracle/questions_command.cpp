@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/command_line.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/job_words.hpp"
 #include "runtime/core/error.hpp"

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/machine.hpp"
 #include "apps/coracle/otf2/otf2_trace.hpp"
@@ -346,7 +347,7 @@ std::uint64_t ranks_of(const std::vector<ProgramPart>& programs) {
   return sum;
 }
 
-/// Throws CLI::ValidationError for what can't be meant, and Error for a file that can't be read.
+/// Throws WrongUsage for what can't be meant, and Error for a file that can't be read.
 JobOptions job_options(const CLI::App& run, const RunWords& words) {
   JobOptions options;
   JobShape& shape = options.shape;

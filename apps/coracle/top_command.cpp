@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 #include "apps/coracle/commands.hpp"
 #include "apps/coracle/job_words.hpp"
 #include "apps/coracle/top/top_lines.hpp"

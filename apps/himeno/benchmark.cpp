@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <coracle/coracle.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include "apps/common/command_line.hpp"
 #include "apps/common/file.hpp"
 #include "apps/common/program.hpp"
+#include "apps/common/units.hpp"
 #include "apps/himeno/device.hpp"
 #include "apps/himeno/report.hpp"
 #include "apps/himeno/solver.hpp"
@@ -73,47 +73,48 @@ struct Words {
   std::size_t iterations = 0;
 };
 
-void add_options(CLI::App& app, Options& options, Words& words) {
-  add_value(app, "--size", words.size, "SIZE",
-            "points of the grid: XS (32x32x64), S (64x64x128), M (128x128x256), L (256x256x512), XL (512x512x1024), or "
-            "any IxJxK",
-            {check_size, ""});
-  add_value(app, "--ranks-grid", words.ranks, "IxJxK", "how the ranks share it in i, j and k (with short borders)",
-            {check_grid, ""});
-  add_value(app, "--device", words.device, "DEVICE",
-            "what computes: cpu; cuda, a GPU for each rank, those of a node in turn; or cuda:N, that one for all "
-            "ranks. Not with --place sim",
-            {check_device, ""});
-  auto* const time =
-      add_value(app, "--time", options.time_s, "SECONDS", "to measure for about so long", positive_number(1e6));
+void add_options(OptionGroup& app, Options& options, Words& words) {
+  app.add_value(
+      "--size", words.size, "SIZE",
+      "points of the grid: XS (32x32x64), S (64x64x128), M (128x128x256), L (256x256x512), XL (512x512x1024), or "
+      "any IxJxK",
+      {check_size});
+  app.add_value("--ranks-grid", words.ranks, "IxJxK", "how the ranks share it in i, j and k (with short borders)",
+                {check_grid});
+  app.add_value("--device", words.device, "DEVICE",
+                "what computes: cpu; cuda, a GPU for each rank, those of a node in turn; or cuda:N, that one for all "
+                "ranks. Not with --place sim",
+                {check_device});
+  const Option time =
+      app.add_value("--time", options.time_s, "SECONDS", "to measure for about so long", positive_number(1e6));
   app.add_option("--iterations", words.iterations, "to measure, instead of as many as fit the time")
-      ->type_name("N")
-      ->check(whole_number(1, kIterationsMax))
-      ->excludes(time);
+      .type_name("N")
+      .check(whole_number(1, kIterationsMax))
+      .excludes(time);
   app.add_flag("--no-limit", options.skips_limit,
                "don't measure what the memory allows, which takes a quarter of a second, and with large grids seconds");
   app.add_flag("--verify", options.verify,
                "compare each iteration's residual and the pressure at the end with a serial run, bit for bit");
   app.add_flag("--progress", options.shows_progress, "show how far the measurement is, where that is a terminal");
-  app.add_option("--history", options.history_path, "write each iteration's residual to a file")->type_name("FILE");
-  app.add_option("--json", options.json_path, "write the results to a file too")->type_name("FILE");
+  app.add_option("--history", options.history_path, "write each iteration's residual to a file").type_name("FILE");
+  app.add_option("--json", options.json_path, "write the results to a file too").type_name("FILE");
   app.add_option("--sim-mflops", options.sim_mflops,
                  "in placement sim: how fast each rank computes in virtual time (else computing takes none)")
-      ->type_name("MFLOPS")
-      ->check(positive_number(1e12));
+      .type_name("MFLOPS")
+      .check(positive_number(1e12));
 }
 
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "The Himeno benchmark: a 19-point Jacobi solver of the Poisson equation on a grid that the ranks of a Coracle "
       "job share, with puts between layouts for its halos.",
       "himeno");
   Options options;
   Words words;
   add_options(app, options, words);
-  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
+  if (const std::optional<int> status = app.parse(argc, argv)) return *status;
   if (const Named* const named = find_named(words.size)) {
     options.size = named->size;
     options.size_name = named->name;

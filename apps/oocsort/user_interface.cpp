@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "apps/common/command_line.hpp"
@@ -20,31 +19,33 @@ struct Words {
   std::uint64_t generated = 0;
 };
 
-void add_record_options(CLI::App& app, Options& options, Words& words) {
-  add_value(app, "--record", options.shape.bytes, "BYTES", "size of a record", whole_number(1, kRecordBytesMax));
-  add_value(app, "--key", options.shape.key_bytes, "BYTES", "size of the key, which is the beginning of the record",
-            whole_number(1, kRecordBytesMax));
-  add_value(app, "--order", words.order, "ORDER",
-            "how keys are compared: little (as unsigned little-endian numbers) or bytes (the first byte counts most)",
-            CLI::IsMember({"little", "bytes"}));
+void add_record_options(OptionGroup& app, Options& options, Words& words) {
+  app.add_value("--record", options.shape.bytes, "BYTES", "size of a record", whole_number(1, kRecordBytesMax));
+  app.add_value("--key", options.shape.key_bytes, "BYTES", "size of the key, which is the beginning of the record",
+                whole_number(1, kRecordBytesMax));
+  app.add_value(
+      "--order", words.order, "ORDER",
+      "how keys are compared: little (as unsigned little-endian numbers) or bytes (the first byte counts most)",
+      one_of({"little", "bytes"}));
 }
 
 /// `generate`: with it nothing is sorted.
-void add_run_options(CLI::App& app, Options& options, CLI::Option* generate) {
-  add_size(app, "--memory", options.memory, "256M",
-           "of each rank, for buffers and, a quarter, for its cache of pages, which is part of its segment",
-           byte_size(kMemoryMin, std::uint64_t{1} << 46));
-  add_size(app, "--page", options.page_bytes, "",
-           "of the segment that holds the sorted runs, a power of two (by their number)", page_size())
-      ->excludes(generate);
-  add_value(app, "--scratch", options.scratch, "FOLDER",
-            "where that segment's files shall be, on every node; they are as large as the input (the folder of OUTPUT)")
-      ->excludes(generate);
+void add_run_options(OptionGroup& app, Options& options, Option generate) {
+  app.add_size("--memory", options.memory, "256M",
+               "of each rank, for buffers and, a quarter, for its cache of pages, which is part of its segment",
+               byte_size(kMemoryMin, std::uint64_t{1} << 46));
+  app.add_size("--page", options.page_bytes, "",
+               "of the segment that holds the sorted runs, a power of two (by their number)", page_size())
+      .excludes(generate);
+  app.add_value(
+         "--scratch", options.scratch, "FOLDER",
+         "where that segment's files shall be, on every node; they are as large as the input (the folder of OUTPUT)")
+      .excludes(generate);
   app.add_flag("--verify", options.verify, "compare OUTPUT with INPUT: order, number of records, checksum")
-      ->excludes(generate);
+      .excludes(generate);
   app.add_flag("--force", options.force, "replace OUTPUT where it exists");
   app.add_flag("--quiet", options.quiet, "no progress and no summary");
-  app.add_option("--json", options.json_path, "write the summary to a file too")->type_name("FILE");
+  app.add_option("--json", options.json_path, "write the summary to a file too").type_name("FILE");
 }
 
 std::string folder_of(const std::string& path) {
@@ -55,29 +56,28 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 std::variant<Options, int> parse_options(int argc, char** argv) {
-  CLI::App app(
+  CommandLine app(
       "Sorts a file of records of a fixed size that is larger than memory, over the ranks of a Coracle job: sorted "
       "runs in a paged segment on the nodes' SSDs, merged by all ranks. Records with equal keys stay in their order. "
       "With --generate it writes random records instead.",
       "oocsort");
   Options options;
   Words words;
-  app.add_option("INPUT", words.first, "the file to sort; with --generate: the file to write")->required();
-  auto* const output = app.add_option("OUTPUT", words.second, "the sorted file, on a file system of all nodes");
-  auto* const generate = app.add_option("--generate", words.generated, "write so many random records to the file")
-                             ->type_name("N")
-                             ->check(any_count())
-                             ->excludes(output);
-  app.add_option("--seed", options.seed, "of the random records")->needs(generate)->check(any_count());
+  app.add_option("INPUT", words.first, "the file to sort; with --generate: the file to write").required();
+  const Option output = app.add_option("OUTPUT", words.second, "the sorted file, on a file system of all nodes");
+  const Option generate = app.add_option("--generate", words.generated, "write so many random records to the file")
+                              .type_name("N")
+                              .check(any_count())
+                              .excludes(output);
+  app.add_option("--seed", options.seed, "of the random records").needs(generate).check(any_count());
   add_record_options(app, options, words);
   add_run_options(app, options, generate);
-  app.callback([&] {
-    if (options.shape.key_bytes > options.shape.bytes)
-      throw CLI::ValidationError("--key", "the key is longer than the record");
-    if (generate->empty() && output->empty()) throw CLI::RequiredError("OUTPUT");
-  });
-  if (const std::optional<int> status = parse_command_line(app, argc, argv)) return *status;
-  if (!generate->empty()) options.generated = words.generated;
+  const auto check = [&] {
+    if (options.shape.key_bytes > options.shape.bytes) internals::wrong("--key: the key is longer than the record");
+    if (!generate.is_given() && !output.is_given()) internals::wrong("OUTPUT is required");
+  };
+  if (const std::optional<int> status = app.parse(argc, argv, check)) return *status;
+  if (generate.is_given()) options.generated = words.generated;
   options.input = options.generated ? "" : words.first;
   options.output = options.generated ? words.first : words.second;
   options.shape.order = words.order == "bytes" ? KeyOrder::bytes : KeyOrder::little;

@@ -1,5 +1,5 @@
 // Every option of every application with an empty value, with none, and twice; every flag twice; and mpirun's -np.
-#include "apps/common/command_line.hpp"
+#include "apps/common/strict_parsing.hpp"
 
 #include <doctest/doctest.h>
 

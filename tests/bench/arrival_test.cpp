@@ -2,10 +2,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "apps/bench/benchmark.hpp"
 #include "collectives/broadcast/broadcast_schedule.hpp"
@@ -28,14 +27,15 @@ Task<> run_arrival(Rank& self, Benchmark& arrival, const Choices& choices, Repor
   if (self.id() == 0) report = bench.report;
 }
 
-/// `words`: options of `coracle bench arrival`.
-Report measure(const sim::SimJob& job, Words words, std::uint64_t bytes) {
+/// `options`: of `coracle bench arrival`.
+Report measure(const sim::SimJob& job, const Words& options, std::uint64_t bytes) {
   const std::unique_ptr<Benchmark> arrival = arrival_benchmark();
-  CLI::App app;
+  CommandLine app("", "arrival");
   Choices choices;
   arrival->add_options(app, choices);
-  std::reverse(words.begin(), words.end());
-  app.parse(words);
+  std::vector<const char*> words{"arrival"};
+  for (const std::string& option : options) words.push_back(option.c_str());
+  REQUIRE_FALSE(app.read(static_cast<int>(words.size()), words.data()));
   arrival->check({});
   choices.sizes = {bytes};
   Report report;

@@ -1,5 +1,5 @@
 // Sizes and times as people write them.
-#include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,14 +1,12 @@
 // `coracle bench dma --device cuda` on the stand-in: which rows come out, and that bytes that go wrong are noticed.
 #include <doctest/doctest.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <map>
 #include <set>
 #include <string>
 
 #include "apps/bench/dma/gpu.hpp"
+#include "apps/common/command_line.hpp"
 #include "runtime/core/error.hpp"
 #include "tests/cuda/fake_cuda.hpp"
 
@@ -185,7 +183,7 @@ TEST_CASE("bench dma: --device names the model or a GPU") {
   CHECK(bench::gpu_device("cuda:12") == 12);
   for (const char* word : {"", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "cudas", "gpu"}) {
     CAPTURE(word);
-    CHECK_THROWS_AS(bench::gpu_device(word), CLI::ValidationError);
+    CHECK_THROWS_AS(bench::gpu_device(word), WrongUsage);
   }
 }
 

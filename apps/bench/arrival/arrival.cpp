@@ -5,9 +5,6 @@
 // [0, K]; time the broadcast }; the mean of each rank, and the maximum over the ranks.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -22,6 +19,7 @@
 #include "apps/bench/arrival/arrivals.hpp"
 #include "apps/bench/benchmark.hpp"
 #include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 #include "collectives/broadcast/broadcast_schedule.hpp"
 #include "collectives/choice/model.hpp"
 #include "collectives/collectives.hpp"
@@ -76,30 +74,30 @@ class ArrivalOptions {
   std::uint64_t iterations = 0;  ///< 0: the benchmark chooses.
 
   /// Adds the options to a command, which must not outlive this.
-  void add_to(CLI::App& command) {
+  void add_to(OptionGroup& command) {
     const auto add_list = [&command](const char* name, std::vector<std::string>& target, const char* help) {
-      command.add_option(name, target, help)->delimiter(',')->capture_default_str()->group("arrival");
+      command.add_option(name, target, help).separated_by(',').show_default().group("arrival");
     };
     const auto add = [&command](const char* name, auto& target, const char* help) {
-      return command.add_option(name, target, help)->group("arrival");
+      return command.add_option(name, target, help).group("arrival");
     };
     add_list("--delays", delay_words_, "K: a rank is late by a random time in [0, K]");
     add_list("--methods", method_words_, "auto, plain, pipelined, competitive");
     add_list("--trees", tree_words_, "Between nodes: auto, binomial, recursive_doubling, ring");
     add("--arrival", arrival_, "uniform, exponential (of the same mean, K/2), or a recorded trace's file")
-        ->capture_default_str();
+        .show_default();
     add("--chunk", chunk_, "Of a pipeline's pieces (default: by the cost model)");
     add("--depth", depth_, "Pieces on the way to one node (default: by the cost model)")
-        ->check(whole_number(1, 1 << 20));
+        .check(whole_number(1, 1 << 20));
     add("--fan-out", fan_out_, "Local members that copy from one buffer (default: by the cost model)")
-        ->check(whole_number(1, 1 << 20));
+        .check(whole_number(1, 1 << 20));
     add("--iterations", iterations_, "Of each case (default: 200, sim: 50; --quick: 5)")
-        ->check(whole_number(1, 10'000'000));
+        .check(whole_number(1, 10'000'000));
     add("--arrival-seed", arrival_seed_, "Repeats the delays")
-        ->capture_default_str()
-        ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+        .show_default()
+        .check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   }
-  /// Once the command has been parsed: what its words mean. Throws CLI::ValidationError for words that mean nothing,
+  /// Once the command has been parsed: what its words mean. Throws WrongUsage for words that mean nothing,
   /// Error for a bad trace.
   void check() {
     details.depth = static_cast<std::uint32_t>(depth_);
@@ -359,7 +357,7 @@ class ArrivalBenchmark final : public Benchmark {
             .in_sim = true,
             .reads = {"--sizes"}};
   }
-  void add_options(CLI::App& command, Choices&) override { options_.add_to(command); }
+  void add_options(OptionGroup& command, Choices&) override { options_.add_to(command); }
   void check(const Request&) override { options_.check(); }
 
   /// Room for the longest message.

@@ -23,6 +23,7 @@
 #include "apps/bench/measure/contest.hpp"
 #include "apps/bench/measure/raw.hpp"
 #include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/assert.hpp"
 #include "runtime/core/error.hpp"
@@ -430,17 +431,17 @@ class DdtBenchmark final : public Benchmark {
   }
   std::vector<std::string> parts() const override { return pattern_names(); }
 
-  void add_options(CLI::App& command, Choices& choices) override {
+  void add_options(OptionGroup& command, Choices& choices) override {
     command.add_option("--ways", ways_, fmt::format("With commas, of {} (default: all that can be)", names_of_ways()))
-        ->delimiter(',')
-        ->group("ddt");
-    command.add_option("--bytes-max", bytes_max_, "No larger messages: 64K")->group("ddt");
+        .separated_by(',')
+        .group("ddt");
+    command.add_option("--bytes-max", bytes_max_, "No larger messages: 64K").group("ddt");
     command
         .add_option("--rounds", choices.rounds,
                     "Batches of each way, in turn (default: 20; --quick: 3); pagetables: how often all send to all "
                     "(default: 1000)")
-        ->check(whole_number(1, 10'000))
-        ->group("ddt");
+        .check(whole_number(1, 10'000))
+        .group("ddt");
   }
 
   void check(const Request&) override {

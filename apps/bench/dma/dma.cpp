@@ -148,8 +148,8 @@ class DmaBenchmark final : public Benchmark {
             .ranks = {1},
             .reads = {"--device"}};
   }
-  void add_options(CLI::App& command, Choices&) override {
-    command.add_option("--device", device_, "dma: peach2 (its model), or a GPU: cuda, cuda:N")->capture_default_str();
+  void add_options(OptionGroup& command, Choices&) override {
+    command.add_option("--device", device_, "dma: peach2 (its model), or a GPU: cuda, cuda:N").show_default();
   }
   void check(const Request& request) override {
     gpu_ = gpu_device(device_);

@@ -8,6 +8,7 @@
 
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/measure/batches.hpp"
+#include "apps/common/units.hpp"
 #include "runtime/core/error.hpp"
 #include "transports/cuda/failure.hpp"
 

@@ -118,7 +118,7 @@ std::size_t first_wrong(tca::Chain chain, const std::byte* source, std::span<con
                         const std::byte* target, std::span<const std::byte> image, std::byte poison);
 
 /// The GPU that `--device` names: "cuda" is 0, "cuda:2" 2; none for "peach2", which is the model. Throws
-/// CLI::ValidationError for other words.
+/// WrongUsage for other words.
 std::optional<int> gpu_device(const std::string& word);
 
 /// All tables. Each row's bytes are verified once. Throws Error: what the device or the driver refuses, and bytes that

@@ -349,14 +349,14 @@ class MappedBenchmark final : public Benchmark {
             .reads = {"--path", "--memory-bytes, --rival"}};
   }
 
-  void add_options(CLI::App& command, Choices&) override {
+  void add_options(OptionGroup& command, Choices&) override {
     command.add_option("--memory-bytes", memory_, "Of memory for pages; the file that is read has 8 times as much")
-        ->capture_default_str()
-        ->group("mapped");
+        .show_default()
+        .group("mapped");
     command
         .add_option("--rival", rival_,
                     "Program that reads the file in its own way, beside ours (see tests/peers/compare-windows)")
-        ->group("mapped");
+        .group("mapped");
   }
   void check(const Request&) override {
     constexpr std::uint64_t kMiB = 1 << 20;

@@ -17,6 +17,7 @@
 #include "apps/bench/benchmark.hpp"
 #include "apps/bench/pages/raw_reads.hpp"
 #include "apps/common/command_line.hpp"
+#include "apps/common/units.hpp"
 #include "collectives/collectives.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
@@ -173,11 +174,11 @@ class PagesBenchmark final : public Benchmark {
             .reads = {"--path", "--file-bytes, --cache-bytes"}};
   }
 
-  void add_options(CLI::App& command, Choices& choices) override {
+  void add_options(OptionGroup& command, Choices& choices) override {
     command.add_option("--path", choices.path, "Folder on the SSD to measure (default: that of temporary files)")
-        ->group("pages");
+        .group("pages");
     const auto add = [&command](const char* name, std::string& target, const char* help) {
-      command.add_option(name, target, help)->capture_default_str()->group("pages");
+      command.add_option(name, target, help).show_default().group("pages");
     };
     add("--file-bytes", file_bytes_, "Of the file that is read");
     add("--cache-bytes", cache_bytes_, "Of DRAM for its pages; at most half of the file");

@@ -16,7 +16,7 @@
 
 namespace coracle::internals::bench {
 
-/// The bytes that `word` says, for an option that takes whole pages of every size. Throws CLI::ValidationError.
+/// The bytes that `word` says, for an option that takes whole pages of every size. Throws WrongUsage.
 std::uint64_t whole_pages(const char* option, const std::string& word, std::uint64_t least, std::uint64_t most);
 
 /// A new folder for the files of one job; goes with all that is in it.
