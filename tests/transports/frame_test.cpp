@@ -1,7 +1,6 @@
 // Frames: every seed is taken as it should be, and thousands of mutations of them do no harm.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "tests/places.hpp"
+#include "tests/seeds.hpp"
 #include "tests/transports/frame_input.hpp"
 #include "tests/transports/frame_seeds.hpp"
 
@@ -65,13 +65,12 @@ std::string refusal(const std::string& frame) {
 }  // namespace
 
 TEST_CASE("frames: thousands of mutated streams never harm either end") {
-  const char* chosen = std::getenv("CORACLE_TEST_SEED");
-  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  const auto seeds = test::frame_seeds();
-  for (std::uint64_t seed = first; seed < first + (chosen != nullptr ? 1 : 20'000); ++seed) {
-    CAPTURE(seed);
+  const auto frames = test::frame_seeds();
+  const test::Seeds seeds("CORACLE_FRAME_SEEDS", 20'000);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
     std::mt19937_64 random(seed);
-    test::take_frame_input(bytes_of(mutate(seeds[random() % seeds.size()], random)));
+    test::take_frame_input(bytes_of(mutate(frames[random() % frames.size()], random)));
   }
 }
 

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <random>
 
+#include "tests/seeds.hpp"
 #include "tests/transports/tcp_fake.hpp"
 
 namespace transports_protocol_test {
@@ -233,11 +233,10 @@ class Story {
 }  // namespace
 
 TEST_CASE("tcp protocol: nothing is lost, doubled or out of order, for thousands of seeds with broken connections") {
-  const char* chosen = std::getenv("CORACLE_TEST_SEED");
-  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  for (std::uint64_t seed = first; seed < first + (chosen != nullptr ? 1 : 3000); ++seed) {
+  const test::Seeds seeds("CORACLE_PROTOCOL_SEEDS", 3000);
+  for (const std::uint64_t seed : seeds) {
     const std::string wrong = Story(seed).tell();
-    INFO("repeat with CORACLE_TEST_SEED=", seed);
+    INFO(seeds.repeat(seed));
     REQUIRE(wrong == "");
   }
 }
