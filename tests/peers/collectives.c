@@ -19,7 +19,7 @@ static const double kSettleNs = 2e8;
 static int rank;
 static int ranks;
 static int fresh;
-static uint64_t* source;  // all_to_all and reduce_scatter only
+static uint64_t* source;  // of those that have two buffers
 static uint64_t* data;
 static MPI_Comm back;  // the ranks from the last to the first
 
@@ -158,6 +158,46 @@ static void all_to_alls(uint64_t bytes, uint64_t count, uint64_t stride) {
   }
 }
 
+static void all_gathers(uint64_t bytes, uint64_t count, uint64_t stride) {
+  const uint64_t words = bytes / 8;
+  for (uint64_t number = 0; number < count; ++number) {
+    for (uint64_t i = 0; i < words; i += stride) source[i] = word_of(rank, 0, i, number);
+    MPI_Allgather(source, (int)bytes, MPI_BYTE, data, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    int right = 1;
+    for (int peer = 0; peer < ranks; ++peer)
+      for (uint64_t i = 0; i < words; i += stride)
+        right &= data[(uint64_t)peer * words + i] == word_of(peer, 0, i, number);
+    expect(right, "all_gather", bytes, number);
+  }
+}
+
+static void gathers(uint64_t bytes, uint64_t count, uint64_t stride) {
+  const uint64_t words = bytes / 8;
+  for (uint64_t number = 0; number < count; ++number) {
+    const int root = number % 2 == 0 ? 0 : ranks - 1;
+    for (uint64_t i = 0; i < words; i += stride) source[i] = word_of(rank, root, i, number);
+    MPI_Gather(source, (int)bytes, MPI_BYTE, data, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+    int right = 1;
+    for (int peer = 0; rank == root && peer < ranks; ++peer)
+      for (uint64_t i = 0; i < words; i += stride)
+        right &= data[(uint64_t)peer * words + i] == word_of(peer, root, i, number);
+    expect(right, "gather", bytes, number);
+  }
+}
+
+static void scatters(uint64_t bytes, uint64_t count, uint64_t stride) {
+  const uint64_t words = bytes / 8;
+  for (uint64_t number = 0; number < count; ++number) {
+    const int root = number % 2 == 0 ? 0 : ranks - 1;
+    for (int peer = 0; rank == root && peer < ranks; ++peer)
+      for (uint64_t i = 0; i < words; i += stride) source[(uint64_t)peer * words + i] = word_of(root, peer, i, number);
+    MPI_Scatter(source, (int)bytes, MPI_BYTE, data, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+    int right = 1;
+    for (uint64_t i = 0; i < words; i += stride) right &= data[i] == word_of(root, rank, i, number);
+    expect(right, "scatter", bytes, number);
+  }
+}
+
 static void barriers(uint64_t bytes, uint64_t count, uint64_t stride) {
   (void)bytes, (void)stride;
   for (; count != 0; --count) MPI_Barrier(MPI_COMM_WORLD);
@@ -231,6 +271,9 @@ int main(int argc, char** argv) {
                                           {"scan", scans, 0},
                                           {"exclusive_scan", exclusive_scans, 0},
                                           {"all_to_all", all_to_alls, 1},
+                                          {"all_gather", all_gathers, 1},
+                                          {"gather", gathers, 1},
+                                          {"scatter", scatters, 1},
                                           {"barrier", barriers, 0}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
