@@ -11,6 +11,7 @@
 #include "collectives/data/arguments.hpp"
 #include "collectives/exchanges.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/others_blocks.hpp"
 #include "collectives/node/short_collective.hpp"
 #include "collectives/parts/member_blocks.hpp"
 #include "runtime/core/combinators.hpp"
@@ -46,28 +47,6 @@ void check_divides(const Team& team, std::size_t bytes) {
   CORACLE_ASSERT(bytes % team.size() == 0, "all_to_all: {} bytes for {} members", bytes, team.size());
 }
 
-/// What a member of a node gives of blocks in a row: all but its own, whose place the next ones take.
-struct OthersBlocks {
-  std::span<const std::byte> source;
-  std::size_t block_bytes;
-  std::uint32_t own;
-
-  std::size_t bytes() const noexcept { return source.size() - block_bytes; }
-  /// Where what `from` gives has the block for this member.
-  std::size_t offset_from(std::uint32_t from) const noexcept { return (own < from ? own : own - 1) * block_bytes; }
-  void write(std::byte* room) const noexcept {
-    const std::size_t before = own * block_bytes;
-    copy_short(source.first(before), room);
-    copy_short(source.subspan(before + block_bytes), room + before);
-  }
-  bool try_give(LocalCollective& local) const {
-    return local.try_give_made(bytes(), [this](std::byte* room) { write(room); });
-  }
-  Task<> give(LocalCollective& local) const {
-    return local.give_made(bytes(), [blocks = *this](std::byte* room) { blocks.write(room); });
-  }
-};
-
 /// Small data among few.
 struct ExchangedBlocks {
   static constexpr bool kAwaitsAll = true;
@@ -85,7 +64,8 @@ struct ExchangedBlocks {
     const std::size_t bytes = others.block_bytes;
     for (std::uint32_t other = 0; other < local.count(); ++other) {
       const std::byte* theirs = other == others.own ? others.source.data() + other * bytes
-                                                    : local.data_of(other, others.bytes()) + others.offset_from(other);
+                                                    : local.data_of(other, others.bytes()) +
+                                                          OthersBlocks::place_of(others.own, other) * bytes;
       copy_short({theirs, bytes}, target.data() + other * bytes);
     }
     return true;

@@ -12,6 +12,7 @@
 #include "collectives/exchanges.hpp"
 #include "collectives/messages/mailbox.hpp"
 #include "collectives/node/local_collective.hpp"
+#include "collectives/node/others_blocks.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -101,12 +102,20 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
 /// On a node. `part`: at the leader, a block for each local member.
 Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, std::span<std::byte> mine,
                        std::uint32_t leader) {
-  const std::size_t whole = local.count() * mine.size();
-  const std::size_t offset = local.local_index() * mine.size();
-  const bool small = whole <= local.given_bytes_max();
-  if (local.local_index() != leader) co_return co_await within::fetch(local, leader, whole, offset, mine, 1, small);
-  std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(offset), mine.size(), mine.begin());
-  co_await within::hand_out(local, part, 1, small);
+  const std::size_t bytes = mine.size();
+  const std::uint32_t index = local.local_index();
+  const std::size_t whole = local.count() * bytes;
+  const bool small =
+      whole <= local.given_bytes_max();  // then the leader gives what is for others, as scatter_short() does
+  if (index != leader && small)
+    co_return co_await within::fetch(local, leader, whole - bytes, OthersBlocks::place_of(index, leader) * bytes, mine,
+                                     1, true);
+  if (index != leader) co_return co_await within::fetch(local, leader, whole, index * bytes, mine, 1);
+  const std::span<const std::byte> own = part.subspan(index * bytes, bytes);
+  if (own.data() != mine.data()) std::copy(own.begin(), own.end(), mine.begin());
+  if (!small) co_return co_await within::hand_out(local, part, 1);
+  const OthersBlocks others{part, bytes, index};
+  if (!others.try_give(local)) co_await others.give(local);
 }
 
 /// The leader's part of its node from the root, and on to the other local members.

@@ -26,10 +26,10 @@ void put_in_place(std::span<const std::byte> mine, std::span<std::byte> own) noe
   if (own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
 }
 
-/// Whether a member whose part takes so many bytes gives it to the others, and goes on. Where each rank has a core, more
-/// than can be exchanged at once is read where it lies: here all wait for all anyway, and the lines of a copy would have to
-/// be fetched from those who read the last one. (Two with 16 KiB: 1.0 us in place of 2.9, far from each other 1.7 in place of
-/// 9.2; just computed level.)
+/// Whether a member whose part takes so many bytes gives it to the others, and goes on. Where each rank has a core,
+/// more than can be exchanged at once is read where it lies: here all wait for all anyway, and the lines of a copy
+/// would have to be fetched from those who read the last one. (Two with 16 KiB: 1.0 us in place of 2.9, far from each
+/// other 1.7 in place of 9.2; just computed level.)
 bool is_given(LocalCollective& local, Team& team, std::size_t bytes) noexcept {
   constexpr std::size_t kGivenBytesMax = 4096;
   const bool is_read_in_place = within::can_expose(team) && team.rank().loop().spins();

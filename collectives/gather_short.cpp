@@ -8,6 +8,7 @@
 #include "collectives/choice/lanes.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/exchanges.hpp"
+#include "collectives/node/others_blocks.hpp"
 #include "collectives/node/short_collective.hpp"
 #include "collectives/parts/local_parts.hpp"
 #include "runtime/core/copy_short.hpp"
@@ -57,16 +58,19 @@ void gather_by_root(Team& team, std::span<const std::byte> mine, std::uint32_t r
 struct ScatteredByRoot {
   static constexpr bool kAwaitsAll = false;
 
-  std::span<const std::byte> all;
+  OthersBlocks blocks;  ///< Of the root; empty at others.
   std::span<std::byte> mine;
   std::uint32_t root;
 
   bool gives(LocalCollective& local) const noexcept { return local.local_index() == root; }
-  std::span<const std::byte> given() const noexcept { return all; }
+  const OthersBlocks& given() const noexcept { return blocks; }
   bool awaits(LocalCollective& local, std::uint32_t other) const noexcept { return other == root && !gives(local); }
   bool take(LocalCollective& local) const {
-    const std::byte* from = gives(local) ? all.data() : local.data_of(root, local.count() * mine.size());
-    copy_short({from + local.local_index() * mine.size(), mine.size()}, mine.data());
+    const std::size_t bytes = mine.size();
+    const std::byte* const from = gives(local) ? blocks.source.data() + root * bytes
+                                               : local.data_of(root, (local.count() - 1) * bytes) +
+                                                     OthersBlocks::place_of(local.local_index(), root) * bytes;
+    if (from != mine.data()) copy_short({from, bytes}, mine.data());
     return true;
   }
 };
@@ -165,7 +169,8 @@ bool scatter_short(Team& team, std::span<const std::byte> all, std::span<std::by
                    std::source_location where, RunTask run) {
   if (!is_given(team, team.size() * mine.size()) || on_device(team, all, mine)) return false;
   const CollectiveCall call{Called::scatter, mine.size(), root, where};
-  short_collective_blocking(false, team, call, ScatteredByRoot{all, mine, root}, run);
+  const OthersBlocks blocks = team.index() == root ? OthersBlocks{all, mine.size(), root} : OthersBlocks{};
+  short_collective_blocking(false, team, call, ScatteredByRoot{blocks, mine, root}, run);
   return true;
 }
 
