@@ -42,7 +42,7 @@ static void expect(int right, const char* collective, uint64_t bytes, uint64_t n
 }
 
 // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
-// last one of the data (of each block in all_to_all and reduce_scatter) in timed batches, unless these are of fresh
+// last one of the data (of each block, of collectives that have blocks) in timed batches, unless these are of fresh
 // data.
 
 static void broadcasts(uint64_t bytes, uint64_t count, uint64_t stride) {

@@ -62,7 +62,7 @@ class Loop {
         back_(back) {}
 
   // Each operation changes and checks every `stride`-th word: all of them before anything is timed, the first and the
-  // last one of the data (of each block in all_to_all and reduce_scatter) in timed batches.
+  // last one of the data (of each block, of collectives that have blocks) in timed batches.
 
   Task<> broadcasts(std::uint64_t count, std::uint64_t stride) {
     for (std::uint64_t number = 0; number < count; ++number) {
@@ -166,6 +166,52 @@ class Loop {
     }
   }
 
+  Task<> all_gathers(std::uint64_t count, std::uint64_t stride) {
+    const std::uint32_t ranks = self_.size();
+    std::uint64_t* source = source_.get();
+    for (std::uint64_t number = 0; number < count; ++number) {
+      for (std::uint64_t i = 0; i < words(); i += stride) source[i] = word_of(self_.id(), 0, i, number);
+      co_await self_.world().gather_all(std::span<const std::uint64_t>(source, words()),
+                                        std::span(data(), ranks * words()));
+      bool right = true;
+      for (std::uint32_t peer = 0; peer < ranks; ++peer)
+        for (std::uint64_t i = 0; i < words(); i += stride)
+          right &= data()[peer * words() + i] == word_of(peer, 0, i, number);
+      expect(right, "all_gather", number);
+    }
+  }
+
+  Task<> gathers(std::uint64_t count, std::uint64_t stride) {
+    const std::uint32_t ranks = self_.size();
+    std::uint64_t* source = source_.get();
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const std::uint32_t root = number % 2 == 0 ? 0 : ranks - 1;
+      for (std::uint64_t i = 0; i < words(); i += stride) source[i] = word_of(self_.id(), root, i, number);
+      co_await self_.world().gather(std::span<const std::uint64_t>(source, words()), std::span(data(), ranks * words()),
+                                    root);
+      bool right = true;
+      for (std::uint32_t peer = 0; self_.id() == root && peer < ranks; ++peer)
+        for (std::uint64_t i = 0; i < words(); i += stride)
+          right &= data()[peer * words() + i] == word_of(peer, root, i, number);
+      expect(right, "gather", number);
+    }
+  }
+
+  Task<> scatters(std::uint64_t count, std::uint64_t stride) {
+    const std::uint32_t ranks = self_.size();
+    std::uint64_t* source = source_.get();
+    for (std::uint64_t number = 0; number < count; ++number) {
+      const std::uint32_t root = number % 2 == 0 ? 0 : ranks - 1;
+      for (std::uint32_t peer = 0; self_.id() == root && peer < ranks; ++peer)
+        for (std::uint64_t i = 0; i < words(); i += stride) source[peer * words() + i] = word_of(root, peer, i, number);
+      co_await self_.world().scatter(std::span<const std::uint64_t>(source, ranks * words()),
+                                     std::span(data(), words()), root);
+      bool right = true;
+      for (std::uint64_t i = 0; i < words(); i += stride) right &= data()[i] == word_of(root, self_.id(), i, number);
+      expect(right, "scatter", number);
+    }
+  }
+
   Task<> barriers(std::uint64_t count, std::uint64_t) {
     for (; count != 0; --count) co_await self_.world().barrier();
   }
@@ -228,7 +274,7 @@ class Loop {
 
   Rank& self_;
   std::uint64_t bytes_;
-  Memory source_;  // all_to_all and reduce_scatter only
+  Memory source_;  // of those that have two buffers
   Memory data_;
   coracle::internals::Team& back_;  // the ranks from the last to the first
 };
@@ -246,6 +292,9 @@ constexpr Collective kCollectives[] = {{"broadcast", &Loop::broadcasts, false},
                                        {"scan", &Loop::scans, false},
                                        {"exclusive_scan", &Loop::exclusive_scans, false},
                                        {"all_to_all", &Loop::all_to_alls, true},
+                                       {"all_gather", &Loop::all_gathers, true},
+                                       {"gather", &Loop::gathers, true},
+                                       {"scatter", &Loop::scatters, true},
                                        {"barrier", &Loop::barriers, false}};
 
 /// Null when there is none of that name.
