@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/brief.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/places.hpp"
 #include "tests/sanitized.hpp"
@@ -64,9 +65,11 @@ nlohmann::json tables_of(const std::string& benchmark, const std::vector<std::st
   return tables;
 }
 
+/// In a brief run one of them.
 std::vector<std::string> placements() {
   std::vector<std::string> all =
       coracle::internals::test::kSanitized ? std::vector<std::string>{} : process_placements();
+  if (coracle::internals::test::is_brief() && !all.empty()) return {all.back()};
   all.push_back("thread");
   return all;
 }
