@@ -105,12 +105,13 @@ Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, 
   const std::size_t bytes = mine.size();
   const std::uint32_t index = local.local_index();
   const std::size_t whole = local.count() * bytes;
-  const bool small =
-      whole <= local.given_bytes_max();  // then the leader gives what is for others, as scatter_short() does
-  if (index != leader && small)
-    co_return co_await within::fetch(local, leader, whole - bytes, OthersBlocks::place_of(index, leader) * bytes, mine,
-                                     1, true);
-  if (index != leader) co_return co_await within::fetch(local, leader, whole, index * bytes, mine, 1);
+  // Then the leader gives what is for others, as in scatter_short(): members may go either way.
+  const bool small = whole <= local.given_bytes_max();
+  if (index != leader) {
+    const std::size_t there = small ? whole - bytes : whole;
+    const std::size_t place = small ? OthersBlocks::place_of(index, leader) : index;
+    co_return co_await within::fetch(local, leader, there, place * bytes, mine, 1, small);
+  }
   const std::span<const std::byte> own = part.subspan(index * bytes, bytes);
   if (own.data() != mine.data()) std::copy(own.begin(), own.end(), mine.begin());
   if (!small) co_return co_await within::hand_out(local, part, 1);

@@ -28,9 +28,8 @@ void put_in_place(std::span<const std::byte> mine, std::span<std::byte> own) noe
 
 /// Whether a member whose part takes so many bytes gives it to the others, and goes on. Where each rank has a core,
 /// more than can be exchanged at once is read where it lies: here all wait for all anyway, and the lines of a copy
-/// would have to be fetched from those who read the last one. (Two with 16 KiB: 1.0 us in place of 2.9, far from each
-/// other 1.7 in place of 9.2; just computed level.)
-bool is_given(LocalCollective& local, Team& team, std::size_t bytes) noexcept {
+/// would have to be fetched from those who read the last one. Figures: docs/design/collectives.md.
+bool is_part_given(LocalCollective& local, Team& team, std::size_t bytes) noexcept {
   constexpr std::size_t kGivenBytesMax = 4096;
   const bool is_read_in_place = within::can_expose(team) && team.rank().loop().spins();
   return bytes <= (is_read_in_place ? kGivenBytesMax : local.given_bytes_max());
@@ -40,7 +39,7 @@ bool is_given(LocalCollective& local, Team& team, std::size_t bytes) noexcept {
 Task<> gather_on_node(LocalCollective& local, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
                       const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
-  const bool small = is_given(local, team, largest_of(blocks));
+  const bool small = is_part_given(local, team, largest_of(blocks));
   if (!local.try_provide(mine, small)) co_await local.give(mine);
   put_in_place(mine, blocks.of(all, team.index()));
   co_await within::take_all(local, [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); });

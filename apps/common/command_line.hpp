@@ -120,7 +120,7 @@ class CommandLine : public OptionGroup {
   void set_footer(const std::string& text);
 
   /// Reads words; argv[0] is skipped. Every option refuses an empty value and to be given twice, if one is meant. Gives
-  /// the text of the help if that is asked for. Throws WrongUsage.
+  /// the text of the help if that is asked for. Throws WrongUsage. Once.
   std::optional<std::string> read(int argc, const char* const* argv);
 
   /// Reads them, and prints what there is to say; gives the exit status when the program shall not run: 0 after --help,
