@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails on an include that is not of the rooms (folders) that its room may know, by the table in tools/rooms.json, and on
-a cycle of units (a header and its source) or of rooms. Prints file:line of each. With --write-rooms writes the table
+a cycle of units (a header and its source) or of rooms; and on names of the standard library whose header is not included
+(std_includes.py). Prints file:line of each. With --write-rooms writes the table
 anew, by what is included now: for when a new arrow is wanted; what goes against the folders' order (FOLDERS, docs/design.md)
 stays wrong. A test may include everything."""
 
@@ -10,6 +11,7 @@ import re
 import sys
 
 import include_cycles
+import std_includes
 
 PRODUCT = ("include", "runtime", "transports", "collectives", "storage", "interfaces", "apps")
 # What each of these may know of the others. "include" itself, beside its folder coracle, holds headers that know nothing.
@@ -21,13 +23,18 @@ def room_of(file):
     return str(pathlib.PurePath(file).parent)
 
 
-def includes_of(root):
-    """{file: [(line number, included file)]}, of those of the tree; and complaints about names that are no paths."""
+def texts_of(root):
+    """{file: what it holds}, of all sources and headers of the tree."""
     texts = {}
     for folder in (*PRODUCT, "tests"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in {".cpp", ".hpp", ".c", ".h"}:
                 texts[str(path.relative_to(root))] = path.read_text()
+    return texts
+
+
+def includes_of(texts):
+    """{file: [(line number, included file)]}, of those of the tree; and complaints about names that are no paths."""
     includes, complaints = {}, []
     for file, text in texts.items():
         includes[file] = []
@@ -82,7 +89,8 @@ def complaints_of_cycles(includes):
 
 def main():
     root = pathlib.Path(__file__).resolve().parent.parent
-    includes, complaints = includes_of(root)
+    texts = texts_of(root)
+    includes, complaints = includes_of(texts)
     product = {file: targets for file, targets in includes.items() if not file.startswith("tests/")}
     table = root / "tools" / "rooms.json"
     if sys.argv[1:] == ["--write-rooms"]:
@@ -91,6 +99,7 @@ def main():
     complaints += complaints_of_arrows(product, allowed)
     complaints += complaints_of_folders(product)
     complaints += complaints_of_cycles(product)
+    complaints += std_includes.complaints(product, {file: texts[file] for file in product})
     unused = [room for room in allowed if not any(room_of(file) == room for file in product)]
     complaints += [f"tools/rooms.json: there is no room {room}" for room in unused]
     for text in complaints:

@@ -38,7 +38,8 @@ void DimacsLines::take_sizes(TextLines& lines) {
   if (has_sizes()) lines.fail("a second problem line", "keep only one `p sp VERTICES ARCS`");
   const std::string_view kind = lines.required_word("problem kind");
   if (kind != "sp") {
-    lines.fail(fmt::format("the problem kind is {}", quoted(kind)), "only shortest-path files (`p sp ...`) are read");
+    lines.fail(fmt::format("the problem kind is {}", in_quotes(kind)),
+               "only shortest-path files (`p sp ...`) are read");
   }
   const std::size_t vertices = take_vertices(lines, "number of vertices");
   take_arcs(lines, vertices);
@@ -60,7 +61,7 @@ std::optional<ArcLine> DimacsLines::take(TextLines& lines) {
   if (!kind || kind->starts_with('c')) return std::nullopt;
   if (*kind == "a") return take_arc(lines);
   if (*kind != "p") {
-    lines.fail(fmt::format("the line starts with {}", quoted(*kind)), "lines of a .gr file start with c, p or a");
+    lines.fail(fmt::format("the line starts with {}", in_quotes(*kind)), "lines of a .gr file start with c, p or a");
   }
   take_sizes(lines);
   return std::nullopt;
@@ -94,13 +95,13 @@ void MatrixMarketLines::take_header(TextLines& lines) {
   const std::string field = lower(lines.required_word("field"));
   const std::string symmetry = lower(lines.required_word("symmetry"));
   if (layout != "coordinate") {
-    lines.fail(fmt::format("the layout is {}", quoted(layout)), "only `coordinate` matrices are read as graphs");
+    lines.fail(fmt::format("the layout is {}", in_quotes(layout)), "only `coordinate` matrices are read as graphs");
   }
   if (field != "real" && field != "integer" && field != "pattern") {
-    lines.fail(fmt::format("the field is {}", quoted(field)), "weights are `real`, `integer` or `pattern` (all 1)");
+    lines.fail(fmt::format("the field is {}", in_quotes(field)), "weights are `real`, `integer` or `pattern` (all 1)");
   }
   if (symmetry != "general" && symmetry != "symmetric") {
-    lines.fail(fmt::format("the symmetry is {}", quoted(symmetry)), "only `general` and `symmetric` are read");
+    lines.fail(fmt::format("the symmetry is {}", in_quotes(symmetry)), "only `general` and `symmetric` are read");
   }
   lines.expect_end_of_line();
   has_header_ = true;

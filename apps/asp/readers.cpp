@@ -83,7 +83,7 @@ void read_field(TextLines& lines, Package& package) {
   const std::string_view line = lines.line();
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0 || line.substr(0, colon).find_first_of(" \t") != line.npos) {
-    lines.fail(fmt::format("no `Field: value` but {}", quoted(line)), "give a file such as /var/lib/dpkg/status");
+    lines.fail(fmt::format("no `Field: value` but {}", in_quotes(line)), "give a file such as /var/lib/dpkg/status");
   }
   std::string_view* value = field_of(package, line.substr(0, colon));
   if (!value) return;
@@ -95,7 +95,7 @@ void read_field(TextLines& lines, Package& package) {
 void end_paragraph(const TextLines& lines, Package& package, std::vector<Package>& installed) {
   if (package.name.empty()) lines.fail("the paragraph above has no Package field", "each needs Package and Status");
   if (package.status.empty()) {
-    lines.fail(fmt::format("package {} has no Status field", quoted(package.name)),
+    lines.fail(fmt::format("package {} has no Status field", in_quotes(package.name)),
                "the file seems cut off: get the whole file again");
   }
   if (package.status.ends_with(" installed")) installed.push_back(package);

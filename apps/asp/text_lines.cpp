@@ -76,11 +76,11 @@ std::size_t TextLines::whole_number(std::string_view field, std::size_t low, std
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool out_of_range = parsed.ec == std::errc::result_out_of_range;
   if (!out_of_range && (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size())) {
-    fail(fmt::format("the {} is {}", field, quoted(text)),
+    fail(fmt::format("the {} is {}", field, in_quotes(text)),
          fmt::format("write a whole number from {} to {}", low, high));
   }
   if (out_of_range || value < low || value > high) {
-    fail(fmt::format("the {} is {}, outside {} to {}", field, quoted(text), low, high),
+    fail(fmt::format("the {} is {}, outside {} to {}", field, in_quotes(text), low, high),
          "correct the number, or the sizes that the file declares");
   }
   return value;
@@ -91,7 +91,7 @@ void TextLines::check_number(std::string_view text) const {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_number = parsed.ptr == text.data() + text.size() && parsed.ec != std::errc::invalid_argument;
   if (!is_number || std::isnan(value)) {
-    fail(fmt::format("the weight is {}, which is not a number", quoted(text)), "write a number such as 3 or 0.25");
+    fail(fmt::format("the weight is {}, which is not a number", in_quotes(text)), "write a number such as 3 or 0.25");
   }
 }
 
@@ -100,11 +100,11 @@ float TextLines::weight(std::string_view text) const {
   double value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.starts_with('-') && (value != 0 || parsed.ec != std::errc())) {
-    fail(fmt::format("the weight {} is negative", quoted(text)),
+    fail(fmt::format("the weight {} is negative", in_quotes(text)),
          "shortest paths need weights of at least 0: shift or drop such arcs");
   }
   if (parsed.ec == std::errc::result_out_of_range || value > kWeightMax) {
-    fail(fmt::format("the weight {} does not fit", quoted(text)),
+    fail(fmt::format("the weight {} does not fit", in_quotes(text)),
          fmt::format("keep weights at most {:g} and larger than 1e-300", kWeightMax));
   }
   return std::abs(static_cast<float>(value));
@@ -112,7 +112,7 @@ float TextLines::weight(std::string_view text) const {
 
 void TextLines::expect_end_of_line() {
   if (const std::optional<std::string_view> more = word()) {
-    fail(fmt::format("unexpected {} at the end of the line", quoted(*more)),
+    fail(fmt::format("unexpected {} at the end of the line", in_quotes(*more)),
          "remove it, or say by --format how the file is written");
   }
 }
@@ -121,7 +121,7 @@ void TextLines::fail(std::string_view problem, std::string_view remedy) const {
   throw Error(Errc::bad_input, fmt::format("{}:{}: {}; {}", name_, number_, problem, remedy));
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   constexpr std::size_t kShown = 40;
   std::string text = "\"";
   for (const char c : word.substr(0, kShown)) {

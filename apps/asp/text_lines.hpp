@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "apps/asp/graph.hpp"
@@ -91,6 +92,6 @@ class TextLines {
 };
 
 /// `word` in quotes for a message: unprintable bytes escaped, shortened to 40.
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 }  // namespace coracle::asp

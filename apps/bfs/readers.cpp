@@ -192,7 +192,7 @@ class SynsetReader {
   Vertex vertex(TextLines& lines, std::string_view offset, std::string_view part) {
     const std::optional<std::uint64_t> key = synset_key(offset, part);
     if (!key)
-      lines.fail(fmt::format("{} {} names no synset", asp::quoted(offset), asp::quoted(part)),
+      lines.fail(fmt::format("{} {} names no synset", asp::in_quotes(offset), asp::in_quotes(part)),
                  "get WordNet's file again (Debian: wordnet-base)");
     const auto [place, is_new] = synsets_.try_emplace(*key, static_cast<Vertex>(names_.size()));
     if (is_new) names_.emplace_back();
@@ -202,7 +202,7 @@ class SynsetReader {
     std::size_t value = 0;
     const auto parsed = std::from_chars(word.data(), word.data() + word.size(), value, 16);
     if (parsed.ec == std::errc() && parsed.ptr == word.data() + word.size() && value > 0 && value < 256) return value;
-    lines.fail(fmt::format("the number of words is {}", asp::quoted(word)),
+    lines.fail(fmt::format("the number of words is {}", asp::in_quotes(word)),
                "get WordNet's file again (Debian: wordnet-base)");
   }
   std::unordered_map<std::uint64_t, Vertex>& synsets_;

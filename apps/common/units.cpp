@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <span>
+#include <system_error>
 
 namespace coracle::internals {
 namespace {

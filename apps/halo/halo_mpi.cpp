@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 #include <vector>

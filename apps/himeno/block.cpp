@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <new>
+#include <system_error>
 #include <tuple>
 #include <utility>
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace coracle::internals {
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace coracle::internals {
 namespace {
 
 /// As a string of JSON, without what is no plain text.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char letter : text) {
     const auto code = static_cast<unsigned char>(letter);
@@ -72,9 +73,9 @@ std::string arguments_text(const TraceSpan& span, const RankEvents& rank) {
     std::visit([&](auto value) { add(argument.name, value); }, argument.value);
   const std::string& file = rank.text(span.begin.file());
   if (span.begin.line() != 0)
-    add("at", quoted(fmt::format("{}:{}", file.substr(file.rfind('/') + 1), span.begin.line())));
+    add("at", in_quotes(fmt::format("{}:{}", file.substr(file.rfind('/') + 1), span.begin.line())));
   else if (!file.empty())
-    add("at", quoted(file));  // words
+    add("at", in_quotes(file));  // words
   return text;
 }
 
@@ -175,8 +176,8 @@ void write_rank(const RankEvents& rank, Arrows& arrows, Writer& writer) {
   for (const TraceSpan& span : spans) {
     const TraceWords words = words_of(span, rank);
     writer.line(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})", rank.rank,
-                span.lane, time(span.begin_ns), time(span.end_ns - span.begin_ns), quoted(words.name), words.category,
-                arguments_text(span, rank));
+                span.lane, time(span.begin_ns), time(span.end_ns - span.begin_ns), in_quotes(words.name),
+                words.category, arguments_text(span, rank));
     arrows.add(span, rank);
   }
 }

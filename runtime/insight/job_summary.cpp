@@ -2,6 +2,7 @@
 #include "runtime/insight/job_summary.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 

@@ -2,6 +2,7 @@
 #include "runtime/insight/late_ranks.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "runtime/insight/job_summary.hpp"
 

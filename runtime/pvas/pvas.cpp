@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 

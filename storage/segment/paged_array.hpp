@@ -1,6 +1,7 @@
 // PagedArray<T>: a paged segment as elements of T.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <type_traits>
 #include <utility>

@@ -5,13 +5,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "runtime/core/error.hpp"
 #include "tests/places.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/mutate.hpp"
 
 namespace arrival_trace_test {
@@ -88,12 +88,11 @@ TEST_CASE("arrival trace: the one in the tree is good") {
 }
 
 TEST_CASE("arrival trace: whatever the text, it is read or refused with its name and line") {
-  const char* wanted = std::getenv("CORACLE_SEED");
-  const std::uint64_t seed = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 20;
-  MESSAGE("seed ", seed, " (CORACLE_SEED)");
-  sim::Random random(seed);
+  const test::Seeds seeds("CORACLE_ARRIVAL_TRACE_SEEDS", 20'000);
   int good = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
+    sim::Random random(seed);
     const std::string text = test::mutate(kGood, random, "0123456789.-+e= \t\n#usnmranksit");
     try {
       const ArrivalTrace trace = parse_arrival_trace(text, "trace");

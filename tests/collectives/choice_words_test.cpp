@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/core/error.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/mutate.hpp"
 
 namespace choice_words_test {
@@ -95,11 +96,11 @@ TEST_CASE("choice words: other collectives take the ways that they have, and no 
 }
 
 TEST_CASE("choice words: damaged texts are understood or refused, and never anything else") {
-  constexpr std::uint64_t kSeed = 20;
-  CAPTURE(kSeed);
-  sim::Random random(kSeed);
+  const test::Seeds seeds("CORACLE_CHOICE_WORDS_SEEDS", 20'000);
   int understood = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
+    sim::Random random(seed);
     const std::string text =
         test::mutate("competitive,recursive_doubling,chunk=64K,depth=4,fan_out=3", random, ",=KMG0123456789ringplabmo");
     try {

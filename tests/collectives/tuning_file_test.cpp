@@ -12,6 +12,7 @@
 
 #include "collectives/choice/model.hpp"
 #include "runtime/core/error.hpp"
+#include "tests/seeds.hpp"
 #include "tests/sim/mutate.hpp"
 
 namespace tuning_file_test {
@@ -163,11 +164,11 @@ TEST_CASE("tuning file: it is written with its folder, and replaced as a whole")
 }
 
 TEST_CASE("tuning file: damaged texts are read or refused, and what is read are sensible costs") {
-  constexpr std::uint64_t kSeed = 22;
-  CAPTURE(kSeed);
-  sim::Random random(kSeed);
+  const test::Seeds seeds("CORACLE_TUNING_FILE_SEEDS", 5000);
   int read = 0;
-  for (int round = 0; round < 5000; ++round) {
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
+    sim::Random random(seed);
     const std::string text = test::mutate(kText, random, " =\n#.0123456789einsdy");
     try {
       const std::vector<TuningRecord> records = parse_tuning(text, "text");

@@ -119,7 +119,7 @@ TEST_CASE("the state of a process is read from a line of the kernel's, whatever 
   CHECK(ProcessState::from("4711 (app) Z").letter == 'Z');
 }
 
-// Of another process than its own: where an emulator runs the program, that file of its own is the emulator's invention.
+// Of another process than its own: the file of its own is an invention where an emulator runs the program.
 TEST_CASE("the state of a process that has stopped is the kernel's") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);

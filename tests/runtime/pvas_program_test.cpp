@@ -13,6 +13,7 @@
 
 #include "pvas_fixture.hpp"
 #include "runtime/pvas/elf_file.hpp"
+#include "tests/seeds.hpp"
 
 namespace pvas_program_test {
 
@@ -126,10 +127,11 @@ TEST_CASE("pvas: damaged ELF files never crash the root") {
   const std::size_t headers_end = header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr);
   const int fd = ::memfd_create("damaged", MFD_CLOEXEC);
   REQUIRE(fd >= 0);
-  int accepted = 0;
-  int refused = 0;
-  for (unsigned seed = 0; seed < 6000; ++seed) {
-    CAPTURE(seed);
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;
+  const coracle::internals::test::Seeds seeds("CORACLE_ELF_SEEDS", 6000);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
     std::mt19937_64 random(seed);
     std::string damaged = sound;
     if (seed % 3 == 0) damaged.resize(random() % (seed % 2 == 0 ? headers_end + 100 : sound.size()));
@@ -154,8 +156,8 @@ TEST_CASE("pvas: damaged ELF files never crash the root") {
     }
   }
   ::close(fd);
-  CHECK(accepted > 100);  // Much of a header is of no consequence.
-  CHECK(refused > 1000);
+  CHECK(accepted > seeds.size() / 60);  // Much of a header is of no consequence.
+  CHECK(refused > seeds.size() / 6);
 }
 
 }  // namespace pvas_program_test

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "runtime/core/error.hpp"
+#include "tests/seeds.hpp"
 
 namespace wire_test {
 
@@ -40,16 +41,17 @@ TEST_CASE("wire: values come back as they were") {
   CHECK_THROWS_AS(reader.read<char>(), Error);
 }
 
-TEST_CASE("wire: random and cut-off bytes give an error or a value, never a crash, for 5,000 seeds") {
+TEST_CASE("wire: random and cut-off bytes give an error or a value, never a crash, for thousands of seeds") {
   WireWriter writer;
   writer.write(Nested{{"abc", {1, 2, 3}}, {"de", {4}}});
   const auto good = writer.take();
-  for (unsigned seed = 0; seed < 5000; ++seed) {
-    CAPTURE(seed);
-    std::mt19937 random(seed);
+  const test::Seeds seeds("CORACLE_WIRE_SEEDS", 5000);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
+    std::mt19937_64 random(seed);
     auto bytes = good;
     bytes.resize(random() % (bytes.size() + 1));
-    for (unsigned i = 0; i < seed % 4 && !bytes.empty(); ++i)
+    for (std::uint64_t i = 0; i < seed % 4 && !bytes.empty(); ++i)
       bytes[random() % bytes.size()] = static_cast<std::byte>(random());
     WireReader reader(bytes);
     try {

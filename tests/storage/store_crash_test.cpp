@@ -1,37 +1,25 @@
 // A store on a device that crashes, fails and lies, for many seeds.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-
 #include "tests/sanitized.hpp"
+#include "tests/seeds.hpp"
 #include "tests/storage/store_trial.hpp"
 
 namespace store_crash_test {
 
 using coracle::internals::test::DiskFaults;
+using coracle::internals::test::Seeds;
 using coracle::internals::test::StoreTrial;
 using coracle::internals::test::TrialPlan;
 
 namespace {
 
-std::uint64_t seeds_wanted(std::uint64_t usual) {
-  const char* wanted = std::getenv("CORACLE_STORE_SEEDS");
-  if (wanted != nullptr) return std::strtoull(wanted, nullptr, 10);
-  return coracle::internals::test::kSanitized ? usual / 10 : usual;
-}
-
-/// The first seed is CORACLE_STORE_SEED's, to run one again.
-std::uint64_t first_seed() {
-  const char* chosen = std::getenv("CORACLE_STORE_SEED");
-  return chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-}
-
 void run_seeds(std::uint64_t usual, TrialPlan plan) {
   std::uint64_t crashes = 0;
   std::uint64_t checkpoints = 0;
-  const std::uint64_t first = first_seed();
-  for (std::uint64_t seed = first; seed < first + seeds_wanted(usual); ++seed) {
-    CAPTURE(seed);
+  const Seeds seeds("CORACLE_STORE_SEEDS", coracle::internals::test::kSanitized ? usual / 10 : usual);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
     StoreTrial trial(seed, plan);
     REQUIRE(trial.run() == "");
     crashes += trial.crashes();

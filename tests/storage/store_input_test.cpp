@@ -1,10 +1,10 @@
 // Files that were edited at random, with seals that fit: nothing that a file says may harm the program.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "tests/sanitized.hpp"
+#include "tests/seeds.hpp"
 #include "tests/storage/store_input.hpp"
 #include "tests/storage/temporary_folder.hpp"
 
@@ -35,15 +35,13 @@ std::vector<std::byte> random_input(std::mt19937_64& random) {
 }  // namespace
 
 TEST_CASE("store: files that were edited at random never harm who opens or checks them") {
-  const char* chosen = std::getenv("CORACLE_STORE_SEED");
-  const std::uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 1;
-  const std::uint64_t count = chosen != nullptr ? 1 : test::kSanitized ? 100 : 500;
+  const test::Seeds seeds("CORACLE_STORE_INPUT_SEEDS", test::kSanitized ? 100 : 500);
   const coracle::internals::test::TemporaryFolder folder;
   EventLoop loop;
   StoreImage::make(loop, folder.file("good"));
   const StoreImage image(folder.file("good"));
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    CAPTURE(seed);
+  for (const std::uint64_t seed : seeds) {
+    INFO(seeds.repeat(seed));
     std::mt19937_64 random(seed);
     const std::vector<std::byte> input = random_input(random);
     coracle::internals::test::take_store_input(loop, image, folder.file("edited"), input);

@@ -76,7 +76,7 @@ class LineParser {
       expect("for");
       fault.for_ns = time("how long it lasts");
     }
-    if (!rest_.empty()) wrong(fmt::format("{} is more than a fault needs", quoted(rest_)));
+    if (!rest_.empty()) wrong(fmt::format("{} is more than a fault needs", in_quotes(rest_)));
     if (form.has_second && overlap(ranks_of(fault.first, shape_), ranks_of(fault.second, shape_)))
       wrong("the two parties have ranks in common; name two that have none");
     return fault;
@@ -95,7 +95,7 @@ class LineParser {
 
   void expect(std::string_view wanted) {
     const std::string_view found = word();
-    if (found != wanted) wrong(fmt::format("expected `{}` in place of {}", wanted, quoted(found)));
+    if (found != wanted) wrong(fmt::format("expected `{}` in place of {}", wanted, in_quotes(found)));
   }
 
   std::uint64_t time(const char* what) {
@@ -103,7 +103,7 @@ class LineParser {
     const std::string_view all = rest_;
     const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), number);
     if (error != std::errc() || !std::isfinite(number))
-      wrong(fmt::format("expected {} in place of {}: a number and a unit", what, quoted(all)));
+      wrong(fmt::format("expected {} in place of {}: a number and a unit", what, in_quotes(all)));
     rest_ = trimmed(all.substr(static_cast<std::size_t>(end - all.data())));
     const std::string_view unit = word();
     for (const TimeUnit& known : kUnits) {
@@ -112,25 +112,25 @@ class LineParser {
       if (ns >= 0 && ns <= kLongestNs) return static_cast<std::uint64_t>(std::llround(ns));
       wrong(fmt::format("{} must be from 0 to 3600 s", what));
     }
-    wrong(fmt::format("expected one of the units ns, us, ms, s in place of {}", quoted(unit)));
+    wrong(fmt::format("expected one of the units ns, us, ms, s in place of {}", in_quotes(unit)));
   }
 
   const Form& kind() {
     const std::string_view found = word();
     for (const Form& form : kForms)
       if (form.word == found) return form;
-    wrong(fmt::format("unknown fault {}; there are kill, stop, cut, reset, delay", quoted(found)));
+    wrong(fmt::format("unknown fault {}; there are kill, stop, cut, reset, delay", in_quotes(found)));
   }
 
   Fault::Party party() {
     const std::string_view found = word();
     if (found != "rank" && found != "node")
-      wrong(fmt::format("expected `rank` or `node` and a number in place of {}", quoted(found)));
+      wrong(fmt::format("expected `rank` or `node` and a number in place of {}", in_quotes(found)));
     Fault::Party party{found == "node", 0};
     const std::string_view digits = word();
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), party.number);
     if (error != std::errc() || end != digits.data() + digits.size())
-      wrong(fmt::format("expected the number of a {} in place of {}", found, quoted(digits)));
+      wrong(fmt::format("expected the number of a {} in place of {}", found, in_quotes(digits)));
     const std::uint32_t count = party.is_node ? shape_.nodes : shape_.size;
     if (party.number >= count) wrong(fmt::format("there is no {} {}: the job has 0 to {}", found, digits, count - 1));
     return party;

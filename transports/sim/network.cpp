@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -21,7 +22,7 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   std::string safe;
   for (const char letter : text.substr(0, kLongest)) safe += letter >= ' ' && letter <= '~' ? letter : '?';
@@ -138,7 +139,7 @@ class Parser {
     if (line.empty()) return;
     const std::size_t equals = line.find('=');
     if (equals == std::string_view::npos)
-      wrong(line_, fmt::format("{} is not of the form `key = value unit`", quoted(line)));
+      wrong(line_, fmt::format("{} is not of the form `key = value unit`", in_quotes(line)));
     const std::string_view key = trimmed(line.substr(0, equals));
     for (std::size_t i = 0; i < std::size(kSettings); ++i) {
       if (kSettings[i].key != key) continue;
@@ -149,7 +150,7 @@ class Parser {
     }
     std::string known;
     for (const Setting& setting : kSettings) known += fmt::format("{}{}", known.empty() ? "" : ", ", setting.key);
-    wrong(line_, fmt::format("unknown key {}; there are {}", quoted(key), known));
+    wrong(line_, fmt::format("unknown key {}; there are {}", in_quotes(key), known));
   }
 
   double parse_value(const Setting& setting, std::string_view text) const {
@@ -159,7 +160,7 @@ class Parser {
     if (!quantity.is_word) {
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
       if (error != std::errc() || !std::isfinite(number))
-        wrong(line_, fmt::format("{} = {}: expected a number and a unit, such as {}", setting.key, quoted(text),
+        wrong(line_, fmt::format("{} = {}: expected a number and a unit, such as {}", setting.key, in_quotes(text),
                                  quantity.example));
       rest = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
     }
@@ -168,13 +169,13 @@ class Parser {
       const double value = number * unit.factor;
       if (value >= quantity.least && value <= quantity.most) return value;
       const Unit& shown = quantity.units.front();
-      wrong(line_, fmt::format("{} = {}: must be from {:g} to {:g} {}", setting.key, quoted(text),
+      wrong(line_, fmt::format("{} = {}: must be from {:g} to {:g} {}", setting.key, in_quotes(text),
                                quantity.least / shown.factor, quantity.most / shown.factor, shown.name));
     }
     std::string known;
     for (const Unit& unit : quantity.units) known += fmt::format("{}{}", known.empty() ? "" : ", ", unit.name);
     wrong(line_,
-          fmt::format("{} = {}: expected {}, such as {}", setting.key, quoted(text),
+          fmt::format("{} = {}: expected {}, such as {}", setting.key, in_quotes(text),
                       quantity.is_word ? "a word" : fmt::format("one of the units {}", known), quantity.example));
   }
 

@@ -18,7 +18,7 @@
 namespace coracle::internals::bench {
 namespace {
 
-using sim::quoted;
+using sim::in_quotes;
 using sim::trimmed;
 
 constexpr double kHourNs = 3.6e12;
@@ -59,23 +59,23 @@ class Parser {
   }
 
   void set(std::string_view key, std::string_view value) {
-    if (!trace_.delays_ns.empty()) wrong(fmt::format("{} must come before the delays", quoted(key)));
+    if (!trace_.delays_ns.empty()) wrong(fmt::format("{} must come before the delays", in_quotes(key)));
     if (key == "unit") return set_unit(value);
     if (key == "ranks") return set_ranks(value);
-    wrong(fmt::format("unknown key {}; there are unit, ranks", quoted(key)));
+    wrong(fmt::format("unknown key {}; there are unit, ranks", in_quotes(key)));
   }
 
   void set_unit(std::string_view value) {
     if (factor_ns_ != 0) wrong("the unit is given already; keep one of the lines");
     factor_ns_ = value == "ns" ? 1 : value == "us" ? 1e3 : value == "ms" ? 1e6 : 0;
-    if (factor_ns_ == 0) wrong(fmt::format("unit = {}: must be ns, us or ms", quoted(value)));
+    if (factor_ns_ == 0) wrong(fmt::format("unit = {}: must be ns, us or ms", in_quotes(value)));
   }
 
   void set_ranks(std::string_view value) {
     if (trace_.ranks != 0) wrong("the number of ranks is given already; keep one of the lines");
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), trace_.ranks);
     if (error != std::errc() || end != value.data() + value.size() || trace_.ranks < 1 || trace_.ranks > kRanksMax)
-      wrong(fmt::format("ranks = {}: must be a number from 1 to {}", quoted(value), kRanksMax));
+      wrong(fmt::format("ranks = {}: must be a number from 1 to {}", in_quotes(value), kRanksMax));
   }
 
   void add_iteration(std::string_view line) {
@@ -94,9 +94,9 @@ class Parser {
     double value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     const bool is_number = error == std::errc() && end == word.data() + word.size() && std::isfinite(value);
-    if (!is_number) wrong(fmt::format("{} is not a number", quoted(word)));
+    if (!is_number) wrong(fmt::format("{} is not a number", in_quotes(word)));
     if (value < 0 || value * factor_ns_ > kHourNs)
-      wrong(fmt::format("a delay of {}: must be from 0 to an hour", quoted(word)));
+      wrong(fmt::format("a delay of {}: must be from 0 to an hour", in_quotes(word)));
     return value * factor_ns_;
   }
 

@@ -2,6 +2,7 @@
 // and as JSON for programs. It travels as JSON from the job's rank 0 to the command.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>

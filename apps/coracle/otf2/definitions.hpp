@@ -4,6 +4,7 @@
 #include <otf2/otf2.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
