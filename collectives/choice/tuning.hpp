@@ -37,7 +37,6 @@ class Tuning {
   Tuning(const Costs& built_in, std::string_view text);
 
   const CostModel& model() const noexcept { return model_; }
-  const UserChoices& user_choices() const noexcept { return user_choices_; }
 
   /// What the caller's `choice` leaves open is taken from the environment, and then from the model.
   BroadcastChoice broadcast(const TeamNodes& nodes, std::size_t bytes, const BroadcastChoice& choice = {}) {

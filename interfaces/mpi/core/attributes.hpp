@@ -21,9 +21,6 @@ struct AttributeValue {
   static AttributeValue of_number(int number) noexcept {
     return {reinterpret_cast<void*>(static_cast<std::intptr_t>(number)), AttributeKind::fortran_integer};
   }
-  static AttributeValue of_address(std::intptr_t number) noexcept {
-    return {reinterpret_cast<void*>(number), AttributeKind::fortran_address};
-  }
 };
 
 /// MPI's own attributes of communicators, which all of them have alike. World sets them; MPI_LASTUSEDCODE, MPI_HOST,
