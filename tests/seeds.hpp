@@ -35,6 +35,8 @@ class Seeds {
   auto begin() const noexcept { return seeds_.begin(); }
   auto end() const noexcept { return seeds_.end(); }
   std::uint64_t size() const noexcept { return seeds_.size(); }
+  /// False where somebody repeats one or a few: how many of them find this or that then says nothing.
+  bool are_many() const noexcept { return seeds_.size() >= 500; }
   /// For a failure: what to say to see it again, on any day.
   std::string repeat(std::uint64_t seed) const { return "repeat it with " + variable_ + "=" + std::to_string(seed); }
 

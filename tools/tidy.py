@@ -2,8 +2,8 @@
 """Runs clang-tidy over our sources (tests excepted: doctest's macros drown it) with the compile commands of the build
 directory given: over those that are compiled together at once, since most of its time goes to what they include. Each
 of these must also compile alone, so that none lives on what another includes; with all headers of the standard library
-and of fmt, precompiled, since these are most of the time (std_includes.py looks at them). What passed once is not checked again, in
-whatever clone, until the text that the compiler sees changes: the user's cache folder keeps a mark of it."""
+and of fmt, precompiled, since these are most of the time (std_includes.py looks at them). What passed once is not
+checked again, in whatever clone, until the text that the compiler sees changes: the user's cache folder keeps a mark."""
 
 import concurrent.futures
 import hashlib

@@ -178,7 +178,7 @@ TEST_CASE("tuning file: damaged texts are read or refused, and what is read are 
       CHECK(error.code() == Errc::bad_input);
     }
   }
-  CHECK(read > 0);
+  CHECK((read > 0 || !seeds.are_many()));
 }
 
 }  // namespace tuning_file_test

@@ -156,6 +156,7 @@ TEST_CASE("pvas: damaged ELF files never crash the root") {
     }
   }
   ::close(fd);
+  if (!seeds.are_many()) return;
   CHECK(accepted > seeds.size() / 60);  // Much of a header is of no consequence.
   CHECK(refused > seeds.size() / 6);
 }

@@ -145,8 +145,9 @@ TEST_CASE("mutated fault plans are read or refused with a line, for thousands of
     else
       REQUIRE(message.rfind("plan.txt:", 0) == 0);
   }
-  CHECK(read >= seeds.size() / 10);  // comments are most of the file
-  CHECK(read <= seeds.size() - seeds.size() / 10);
+  if (!seeds.are_many()) return;
+  CHECK(read > seeds.size() / 10);  // comments are most of the file
+  CHECK(read < seeds.size() - seeds.size() / 10);
 }
 
 }  // namespace fault_plan_test

@@ -137,8 +137,9 @@ TEST_CASE("mutated network models are read or refused with a line, for thousands
     else
       REQUIRE(message.rfind("net.txt:", 0) == 0);
   }
-  CHECK(read >= seeds.size() / 10);  // comments are most of the file
-  CHECK(read <= seeds.size() - seeds.size() / 10);
+  if (!seeds.are_many()) return;
+  CHECK(read > seeds.size() / 10);  // comments are most of the file
+  CHECK(read < seeds.size() - seeds.size() / 10);
 }
 
 }  // namespace network_test
