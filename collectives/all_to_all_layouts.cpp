@@ -77,7 +77,7 @@ bool on_device_any(const Team& team, std::span<const Scattered> blocks) {
 }  // namespace
 
 bool copies_straight(const Team& team) {
-  return team.nodes().count() == 1 && within::can_expose(team);
+  return team.nodes().count() == 1 && within::reaches(team);
 }
 
 Task<> Team::all_to_all(ScatteredSource source, ScatteredTarget target, Where where) {

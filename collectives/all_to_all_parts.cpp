@@ -17,8 +17,16 @@ namespace {
 
 /// Whether a member whose parts take so many bytes gives them.
 bool is_short(Team& team, const GivenParts& parts) {
-  if (within::can_expose(team)) return exchanges_at_once(team, parts.bytes());
+  if (within::reaches(team)) return exchanges_at_once(team, parts.bytes());
   return parts.bytes() <= within::given_bytes_max(team);  // else they go by messages
+}
+
+/// In the order in which those send whose parts go by messages (exchange_by_messages): they wait for each step.
+Task<> take_in_steps(LocalCollective& local, const LocalParts& way, const TargetBlocks& targets) {
+  for (std::uint32_t step = 1; step < local.count(); ++step) {
+    const std::uint32_t other = (local.local_index() + local.count() - step) % local.count();
+    co_await way.take(other, targets.of(other));
+  }
 }
 
 /// Of a member whose own parts are short.
@@ -53,14 +61,8 @@ struct ShortParts {
   Task<> take_each(LocalCollective& local, std::uint64_t sequence) const {
     const LocalParts way(team, local, sequence);
     copy_own_part(sources, team.index(), targets.of(team.index()));
-    bool is_awaited = false;
-    // In the order in which those send whose parts go by messages (exchange_by_messages): they wait for each step.
-    for (std::uint32_t step = 1; step < local.count(); ++step) {
-      const std::uint32_t other = (local.local_index() + local.count() - step) % local.count();
-      is_awaited |= LocalParts::way_of(local.round(), other) == PartsWay::in_place;
-      co_await way.take(other, targets.of(other));
-    }
-    if (is_awaited) local.round().publish(2);
+    co_await take_in_steps(local, way, targets);
+    local.round().publish(2);  // for those who wait for that
   }
 };
 
@@ -101,13 +103,18 @@ Task<> exchange_long(LocalCollective& local, Team& team, std::uint64_t sequence,
                      const TargetBlocks& targets) {
   constexpr std::uint32_t kPairs = 4;  // at work at a time: the next one's request is under way while data comes
   LocalParts way(team, local, sequence);
-  way.say(sources);
+  const bool is_awaited = is_awaiting(way.say(sources));
   copy_own_part(sources, team.index(), targets.of(team.index()));
-  if (!within::can_expose(team)) {
+  if (!is_awaited) {
     const std::uint32_t lanes = std::min(kPairs, local.count() - 1);
     co_await between::in_lanes(
         lanes, [&](std::uint32_t lane) { return exchange_by_messages(local, way, sources, targets, lane + 1, lanes); });
+    local.round().publish(2);  // of others some may wait for that
     co_return;
+  }
+  if (!within::reaches(team)) {
+    co_await take_in_steps(local, way, targets);
+    co_return co_await local.meet(2);
   }
   const std::size_t bytes = sources.bytes_of_all_but(team.size());
   co_await take_from_all(local, way, targets, within::copying_of(local, bytes));

@@ -38,9 +38,12 @@ Task<> gather_on_node(LocalCollective& local, std::span<const std::byte> mine, s
     if (!small) co_await local.wait(leader, 2);
     co_return;
   }
-  std::copy(mine.begin(), mine.end(), part_of(leader).begin());
+  // Those who have come wait, the own block does not.
+  const bool others_first = local.round().has_reached((leader + 1) % local.count(), 1);
+  if (!others_first) copy_bytes(mine, part_of(leader));
   co_await within::take_all(local, part_of);
   local.round().publish(2);
+  if (others_first) copy_bytes(mine, part_of(leader));
 }
 
 constexpr std::uint32_t kSent = 1;  // the mark of a block that goes by a message
@@ -112,11 +115,15 @@ Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, 
     const std::size_t place = small ? OthersBlocks::place_of(index, leader) : index;
     co_return co_await within::fetch(local, leader, there, place * bytes, mine, 1, small);
   }
+  const OthersBlocks others{part, bytes, index};
+  if (!small)
+    local.expose(part, 1);
+  else if (!others.try_give(local))
+    co_await others.give(local);
+  // Meanwhile others take theirs.
   const std::span<const std::byte> own = part.subspan(index * bytes, bytes);
   if (own.data() != mine.data()) std::copy(own.begin(), own.end(), mine.begin());
-  if (!small) co_return co_await within::hand_out(local, part, 1);
-  const OthersBlocks others{part, bytes, index};
-  if (!others.try_give(local)) co_await others.give(local);
+  if (!small) co_await local.wait_for_all(1);
 }
 
 /// The leader's part of its node from the root, and on to the other local members.

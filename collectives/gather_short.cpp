@@ -104,7 +104,7 @@ struct ScatteredParts {
  private:
   Task<> take_otherwise(LocalCollective& local, std::uint64_t sequence) const {
     co_await LocalParts(team, local, sequence).take(root, mine);
-    if (LocalParts::way_of(local.round(), root) == PartsWay::in_place) local.round().publish(2);
+    if (is_awaiting(LocalParts::way_of(local.round(), root))) local.round().publish(2);
   }
 };
 
@@ -112,9 +112,9 @@ struct ScatteredParts {
 Task<> scatter_long(LocalCollective& local, Team& team, std::uint64_t sequence, const SourceBlocks& parts,
                     MessageTarget mine) {
   LocalParts way(team, local, sequence);
-  way.say(parts);
+  const bool is_awaited = is_awaiting(way.say(parts));
   copy_own_part(parts, team.index(), mine);
-  if (within::can_expose(team)) co_return co_await local.wait_for_all(2);
+  if (is_awaited) co_return co_await local.wait_for_all(2);
   co_await between::in_lanes(local.count() - 1, [&](std::uint32_t lane) {
     const std::uint32_t other = (local.local_index() + 1 + lane) % local.count();
     return way.send(other, parts.of(other));

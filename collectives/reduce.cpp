@@ -134,7 +134,7 @@ Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::
   LocalCollective local(team);
   const Group* others = nodes.count() > 1 ? &group : nullptr;
   const bool small = values.size() <= kSmallBytesMax;
-  const bool staged = !small && !within::can_expose(team);
+  const bool staged = !small && !within::reaches(team);
   const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
   Task<> part = small      ? all_reduce_small(local, others, values, result, reduction)
                 : staged   ? within::reduce_staged(local, values, result, within::Takers::all, reduction)
@@ -143,19 +143,18 @@ Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::
   co_await local.run(std::move(part));
 }
 
-/// Two members, each with a core, and data from where it takes longer to copy it than to wait until the root has come.
-/// What is longer still, and not written anew each time, is quicker by copies, piece by piece: what the root has read
-/// its owner must fetch back line by line.
+/// Two members, each with a core, and data of which the root takes no longer than a copy would to come. What is longer
+/// is quicker by copies, piece by piece, where it is not written anew each time: what the root has read its owner must
+/// fetch back line by line.
 bool suits_pair_in_place(Team& team, const LocalCollective& local, std::size_t bytes) noexcept {
-  constexpr std::size_t kBytesMax = 64 * 1024;
-  return local.count() == 2 && bytes >= within::given_bytes_max(team) && bytes <= kBytesMax &&
-         within::can_expose(team) && !team.node_area().is_crowded();
+  constexpr std::size_t kBytesMax = 512 * 1024;
+  return local.count() == 2 && bytes <= kBytesMax && within::reaches(team) && !team.node_area().is_crowded();
 }
 
 /// The root reads the other one's values where they lie.
-Task<> reduce_pair_in_place(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
-                            std::uint32_t root, const Reduction& reduction) {
-  if (local.local_index() != root) co_return co_await within::hand_out(local, values, 1);
+Task<> reduce_pair_in_place(Team& team, LocalCollective& local, std::span<const std::byte> values,
+                            std::span<std::byte> result, std::uint32_t root, const Reduction& reduction) {
+  if (local.local_index() != root) co_return co_await within::leave_for(team, local, root, values);
   const std::uint32_t other = 1 - root;
   co_await local.wait(other, 1);
   local.check_bytes(other, values.size());
@@ -175,10 +174,10 @@ Task<> reduce_on_node(Team& team, LocalCollective& local, std::span<const std::b
   if (values.size() <= kSmallBytesMax)
     co_await within::reduce_small(local, values, result, leader, reduction);
   else if (suits_pair_in_place(team, local, values.size()))
-    co_await reduce_pair_in_place(local, values, result, leader, reduction);
+    co_await reduce_pair_in_place(team, local, values, result, leader, reduction);
   else if (local.count() == 2 && within::suits_scan_large(team, values.size(), reduction))
     co_await reduce_pair(team, local, values, result, leader, reduction);
-  else if (!within::can_expose(team))
+  else if (!within::reaches(team))
     co_await within::reduce_staged(local, values, result, within::Takers::one, reduction);
   else
     co_await within::reduce_large(local, values, result, within::Takers::one, reduction);

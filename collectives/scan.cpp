@@ -67,7 +67,7 @@ Task<> scan_two_levels(LocalCollective& local, Team& team, std::uint64_t sequenc
 Task<> exclusive_scan(Team& team, std::span<const std::byte> values, std::span<std::byte> before, Reduction reduction,
                       std::uint64_t sequence) {
   const TeamNodes& nodes = team.nodes();
-  const bool two_levels = nodes.largest() > 1 && nodes.contiguous() && within::can_expose(team);
+  const bool two_levels = nodes.largest() > 1 && nodes.contiguous() && within::reaches(team);
   if (!two_levels || nodes.size_of(nodes.own()) == 1) {
     const Group group = two_levels ? Group::of_last(team, sequence) : Group(team, sequence);
     co_await group.in_phase("between nodes", between::exclusive_scan(group, values, before, reduction));

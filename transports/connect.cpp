@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/core/other_memory.hpp"
 #include "transports/direct/direct.hpp"
 #include "transports/tca/device_thread.hpp"
 #include "transports/tca/tca_transport.hpp"
@@ -44,6 +45,7 @@ void connect_to_other_nodes(Rank& rank) {
 
 void connect_transports(Rank& rank) {
   const bool own_process = rank.placement() == Placement::process;
+  if (own_process) permit_other_processes();
   if (rank.core().region().shape().network.transport == RemoteTransport::tca) {
     auto device = std::make_unique<tca::DeviceThread>(rank.core().region(), rank.id(), tca::Peach2Model());
     tca::DmaOptions options;
@@ -51,7 +53,6 @@ void connect_transports(Rank& rank) {
     return rank.core().set_transport(std::make_unique<tca::TcaTransport>(rank, std::move(device), options), false,
                                      !own_process);
   }
-  if (own_process) direct::permit_access_by_peers();
   rank.core().set_transport(std::make_unique<direct::DirectTransport>(rank), true, !own_process);
   if (rank.core().region().ranks() < rank.size()) connect_to_other_nodes(rank);
 }

@@ -35,6 +35,8 @@ struct SharedParts {
   std::uint32_t count;
 };
 constexpr std::size_t kSharedBytesMin = 4 * SharedParts::kBytes;
+/// By the kernel, in one call.
+constexpr std::size_t kReadBytes = 64 * 1024;
 
 }  // namespace
 
@@ -114,7 +116,8 @@ Task<bool> BroadcastWithin::all_have_come() {
 
 /// Both sides copy where each has a core, and the leader would only wait.
 bool BroadcastWithin::shares() noexcept {
-  return !relays() && data_.size() >= kSharedBytesMin && rank_.loop().spins() && round_.copies_at_once();
+  return !relays() && data_.size() >= kSharedBytesMin && rank_.loop().spins() && round_.copies_at_once() &&
+         round_.node_area().reaches(data_.data(), data_.size());
 }
 
 /// Writes to local members that have come what they have not copied yet, from the end on.
@@ -150,10 +153,17 @@ Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
   co_return true;
 }
 
+/// Where others copy by the kernel the leader parks its data while they do: its arena has no lines of theirs, and they
+/// go on there once it is done.
+bool BroadcastWithin::leaves_at_once() const noexcept {
+  return rank_.loop().spins() && !round_.node_area().reaches(data_.data(), data_.size());
+}
+
 Task<> BroadcastWithin::hand_over() {
   if (round_.local_size() == 1) co_return;
   if (!exposes_ && window_.slots() >= window_.count()) co_return;  // all of it stays there
-  if (exposes_ && !co_await all_have_come()) {
+  const bool waits = exposes_ && !leaves_at_once();
+  if (exposes_ && !(waits ? co_await all_have_come() : all_here())) {
     if (std::byte* parked = round_.allocate(data_.size())) {
       co_await round_.copy_own(data_, parked);
       round_.move_exposed(parked);
@@ -180,11 +190,12 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   }
   co_await round_.reached(leader, 1);
   check_size(leader);
-  const bool is_window = round_.exposed(leader).mark == kWindow;
+  const auto [there, bytes, mark] = round_.exposed(leader);
+  const bool is_window = mark == kWindow;
   if (is_window) window_ = Window(pieces_, round_.node_area().room_bytes_max());
   exposes_ = !is_window && relays() && round_.node_area().can_expose(data_.data(), data_.size());
   const bool whole_there = !is_window && round_.has_reached(leader, whole());
-  if (whole_there && shares() && round_.node_area().can_expose(data_.data(), data_.size())) {
+  if (whole_there && shares() && round_.node_area().reaches(there, bytes)) {
     const bool copied = co_await copy_with(leader);
     if (!copied) co_await round_.decided(kDone);  // as in copy_all()
     round_.publish(kDone);
@@ -241,6 +252,7 @@ void BroadcastWithin::pieces_arrived(std::uint32_t from, std::uint32_t to) {
 
 /// Pieces, or parts of a window, [from, to) that lie one after the other at once. Gives how far it came: `from` when
 /// the source has gone.
+/// By the kernel no more in one call than a leader that has parked its data had better wait for.
 Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to) {
   constexpr std::size_t kRelayedBytes = 128 * 1024;  // then those who copy from here get to know
   if (window_.count() > 0) {
@@ -256,8 +268,13 @@ Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint
     if (exposes_ && bytes + pieces_[next].bytes > kRelayedBytes) break;
     bytes += pieces_[next].bytes;
   }
-  const bool copied = co_await round_.copy(source, offset, data_.subspan(offset, bytes));
-  co_return copied ? next : from;
+  const std::size_t at_once = round_.node_area().by_kernel() ? kReadBytes : bytes;
+  for (std::size_t done = 0; done < bytes; done += at_once) {
+    const std::span<std::byte> target = data_.subspan(offset + done, std::min(at_once, bytes - done));
+    const bool copied = co_await round_.copy(source, offset + done, target);
+    if (!copied) co_return from;
+  }
+  co_return next;
 }
 
 /// Those who have come and copy from here get all; later ones will go to the leader.

@@ -74,6 +74,7 @@ class BroadcastWithin {
   void help_others() noexcept;
   Task<bool> copy_with(std::uint32_t leader);
   bool all_here() noexcept;
+  bool leaves_at_once() const noexcept;
   Task<bool> all_have_come();
   Task<std::uint32_t> copy_pieces(std::uint32_t source, std::uint32_t from, std::uint32_t to);
   Task<> copy_all(std::uint32_t leader, std::uint32_t source);

@@ -10,6 +10,7 @@
 #include "collectives/data/arguments.hpp"
 #include "runtime/core/copy_short.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/event.hpp"
 
 namespace coracle::internals {
 
@@ -166,8 +167,12 @@ std::size_t given_bytes_max(Team& team) noexcept {
   return std::min<std::size_t>(is_at_once ? kGivenBytesMaxAtOnce : kGivenBytesMax, team.node_area().room_bytes_max());
 }
 
-bool can_expose(const Team& team) noexcept {
+bool reaches(const Team& team) noexcept {
   return team.rank().placement() != Placement::process;
+}
+
+bool can_expose(const Team& team) noexcept {
+  return reaches(team) || team.node_area().by_kernel();
 }
 
 bool can_exchange(Team& team, std::size_t bytes, std::uint32_t local_size_max, std::size_t bytes_max) noexcept {
@@ -189,6 +194,23 @@ Task<> hand_out(LocalCollective& local, std::span<const std::byte> data, std::ui
   if (small) co_return co_await local.give(data);
   local.expose(data, step);
   co_await local.wait_for_all(step);
+}
+
+Task<> leave_for(Team& team, LocalCollective& local, std::uint32_t reader, std::span<const std::byte> data) {
+  constexpr std::size_t kBytesPerNs = 5;  // so long a copy takes; to wait as long costs at most twice the best
+  Round& round = local.round();
+  local.expose(data, 1);
+  if (!round.has_come(reader) && round.copies_at_once()) {
+    EventLoop& loop = team.rank().loop();
+    const std::uint64_t until_ns = loop.exact_now_ns() + 2 * data.size() / kBytesPerNs;
+    while (!round.has_reached(reader, 1) && loop.exact_now_ns() < until_ns) co_await yield();
+  }
+  const bool is_late = !round.has_reached(reader, 1) && round.copies_at_once();
+  std::byte* const room = is_late ? round.allocate(data.size()) : nullptr;
+  if (room == nullptr) co_return co_await local.wait(reader, 1);
+  std::memcpy(room, data.data(), data.size());
+  round.move_exposed(room);
+  co_await round.nobody_reads();
 }
 
 Task<> fetch(LocalCollective& local, std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,

@@ -133,8 +133,10 @@ namespace coracle::internals::within {
 
 /// Data up to this size is left in the arena, so that its giver need not wait until all have it.
 std::size_t given_bytes_max(Team& team) noexcept;
-/// Whether longer data can be exposed where it lies.
+/// Whether longer data can be exposed where it lies: others copy it, by the kernel where they don't reach it.
 bool can_expose(const Team& team) noexcept;
+/// Whether local members reach each other's memory by load and store.
+bool reaches(const Team& team) noexcept;
 /// Whether all of a team on one node give their `bytes` and look at what all others have given: one step, after which
 /// nobody waits for anybody, without coroutines of its own where it can. The quickest way among few.
 /// `local_size_max`: more would read too many cache lines each. `bytes_max`: where each rank has a core, to look at
@@ -162,6 +164,10 @@ Task<> hand_out(LocalCollective& local, std::span<const std::byte> data, std::ui
 /// A local member's part, of the `whole_bytes` that the leader has.
 Task<> fetch(LocalCollective& local, std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,
              std::span<std::byte> target, std::uint64_t step, bool small = false);
+
+/// Exposes `data` to a local member, who says by step 1 that it has it. Where it is late a copy is left in the arena,
+/// if that has room: returns when `data` may be reused.
+Task<> leave_for(Team& team, LocalCollective& local, std::uint32_t reader, std::span<const std::byte> data);
 
 // --- reductions among the members of a team on one node ---
 

@@ -110,7 +110,7 @@ Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, s
 }
 
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept {
-  return can_expose(team) && reduction.element_bytes <= room_bytes_max(team.node_area());
+  return reaches(team) && reduction.element_bytes <= room_bytes_max(team.node_area());
 }
 
 Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,

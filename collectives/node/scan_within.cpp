@@ -74,7 +74,7 @@ bool arena_suits(const NodeArea& node_area, std::size_t bytes, const Reduction& 
 /// the next one then; and what a program writes again, as its values, is not in the caches of others, which would have
 /// to give it back line by line.
 bool is_staged(Team& team, Round& round, bool is_roomy) noexcept {
-  return !can_expose(team) || (is_roomy && round.copies_at_once());
+  return !reaches(team) || (is_roomy && round.copies_at_once());
 }
 
 /// What a member has for the next one: its values where they lie (the first), or its result (of an inclusive scan);
@@ -210,7 +210,7 @@ bool suits_scan_short(Team& team, std::size_t bytes) noexcept {
 }
 
 bool suits_scan_large(Team& team, std::size_t bytes, const Reduction& reduction) noexcept {
-  return can_expose(team) || (team.nodes().count() == 1 && arena_suits(team.node_area(), bytes, reduction));
+  return reaches(team) || (team.nodes().count() == 1 && arena_suits(team.node_area(), bytes, reduction));
 }
 
 Task<std::uint64_t> scan_large(Team& team, LocalCollective& local, ScanData data, const Reduction& reduction) {

@@ -44,7 +44,7 @@ struct StagedRooms {
 }  // namespace
 
 bool suits_reduce_staged(Team& team, const Reduction& reduction) noexcept {
-  return !can_expose(team) && team.nodes().count() == 1 &&
+  return !reaches(team) && team.nodes().count() == 1 &&
          reduction.element_bytes <= staged_slice_bytes_max(team.node_area(), team.size());
 }
 
@@ -140,7 +140,7 @@ std::size_t scattered_bytes_max(const NodeArea& node_area) noexcept {
 }  // namespace
 
 bool suits_reduce_scatter_staged(Team& team, const Blocks& blocks, const Reduction& reduction) noexcept {
-  if (can_expose(team) || team.nodes().count() > 1) return false;
+  if (reaches(team) || team.nodes().count() > 1) return false;
   constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << (NodeAreaPart::kStepBits - 2);
   const std::size_t bytes_max = scattered_bytes_max(team.node_area());
   const StagedBlocks pieces(blocks, reduction.element_bytes, bytes_max);

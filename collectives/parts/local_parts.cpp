@@ -14,6 +14,24 @@ namespace {
 // Of what is exposed, where it is not given.
 constexpr std::uint32_t kInPlaceMark = 1;
 constexpr std::uint32_t kByMessageMark = 2;
+constexpr std::uint32_t kByKernelMark = 3;
+
+/// Where a part lies in its owner's memory.
+struct PartPlace {
+  const std::byte* origin;
+  std::size_t bytes;
+};
+
+/// In `room`; false where a part is scattered.
+bool list_places(const SourceBlocks& parts, std::byte* room) {
+  for (std::uint32_t member = 0; member < parts.members(); ++member) {
+    const MessageSource part = parts.of(member);
+    if (part.is_scattered()) return false;
+    const PartPlace place{part.origin(), part.bytes()};
+    std::memcpy(room + member * sizeof place, &place, sizeof place);
+  }
+  return true;
+}
 
 /// In `sim` a copy takes as long as one of as many bytes in a row, out of this rank's memory.
 Task<> let_time_pass(Rank& rank, std::uint32_t owner, std::size_t bytes) {
@@ -33,9 +51,20 @@ void copy_block(const MessageTarget& target, const MessageSource& source, Copyin
 
 }  // namespace
 
-void LocalParts::say(const SourceBlocks& parts) noexcept {
-  // Where memory can't be exposed nobody reads there.
-  local_.round().expose(&parts, sizeof parts, 1, within::can_expose(team_) ? kInPlaceMark : kByMessageMark);
+PartsWay LocalParts::say(const SourceBlocks& parts) {
+  Round& round = local_.round();
+  if (within::reaches(team_)) {
+    round.expose(&parts, sizeof parts, 1, kInPlaceMark);
+    return PartsWay::in_place;
+  }
+  const std::size_t bytes = parts.members() * sizeof(PartPlace);
+  std::byte* const room = within::can_expose(team_) ? round.allocate(bytes) : nullptr;
+  if (room != nullptr && list_places(parts, room)) {
+    round.expose(room, bytes, 1, kByKernelMark);
+    return PartsWay::by_kernel;
+  }
+  round.expose(&parts, sizeof parts, 1, kByMessageMark);  // nobody reads there
+  return PartsWay::by_message;
 }
 
 Task<> LocalParts::send(std::uint32_t to, MessageSource part) const {
@@ -49,6 +78,7 @@ PartsWay LocalParts::way_of(Round& round, std::uint32_t owner) noexcept {
   if (!round.is_exposed(owner)) return PartsWay::given;
   const std::uint32_t mark = round.exposed(owner).mark;
   if (mark == kByMessageMark) return PartsWay::by_message;
+  if (mark == kByKernelMark) return PartsWay::by_kernel;
   return mark == kInPlaceMark ? PartsWay::in_place : PartsWay::given;
 }
 
@@ -71,6 +101,9 @@ Task<> LocalParts::take(std::uint32_t owner, MessageTarget target, Copying how) 
     case PartsWay::in_place:
       co_await copy_from(owner, target, how);
       break;
+    case PartsWay::by_kernel:
+      co_await copy_by_kernel(owner, target);
+      break;
     case PartsWay::by_message:
       co_await receive(owner, target);
       break;
@@ -86,6 +119,18 @@ Task<> LocalParts::copy_from(std::uint32_t owner, MessageTarget target, Copying 
   if (there != target.bytes()) throw_sizes_differ(target.bytes(), there, rank);
   if (!local_.round().copies_at_once()) co_await let_time_pass(team_.rank(), rank, there);
   if (there > 0) copy_block(target, parts->of(team_.index()), how);
+}
+
+Task<> LocalParts::copy_by_kernel(std::uint32_t owner, MessageTarget target) const {
+  Round& round = local_.round();
+  PartPlace place{};
+  std::memcpy(&place, round.contributed(owner).data() + team_.index() * sizeof place, sizeof place);
+  if (place.bytes != target.bytes()) throw_sizes_differ(target.bytes(), place.bytes, round.node_area().rank_at(owner));
+  if (place.bytes == 0) co_return;
+  const Scratch packed(target.is_scattered() ? target.bytes() : 0);
+  const bool copied = round.copy_from_place(owner, place.origin, target.is_scattered() ? packed.span() : target.span());
+  if (!copied) co_await local_.fail_with(owner);
+  if (target.is_scattered()) write_part(target, 0, packed.span());
 }
 
 Task<> LocalParts::receive(std::uint32_t owner, MessageTarget target) const {

@@ -17,8 +17,14 @@ namespace coracle::internals {
 enum class PartsWay : std::uint8_t {
   given,       ///< Copies of all parts: its owner goes on at once.
   in_place,    ///< The address of its SourceBlocks: it waits until all others stand at step 2.
-  by_message,  ///< Nothing but that: where it can't expose its memory.
+  by_kernel,   ///< The same, but where each part lies, in its arena: others can copy it, but reach nothing else.
+  by_message,  ///< Nothing but that: where it can't expose its memory, or parts are scattered.
 };
+
+/// Whether an owner that has said so waits until all others stand at step 2.
+inline bool is_awaiting(PartsWay way) noexcept {
+  return way == PartsWay::in_place || way == PartsWay::by_kernel;
+}
 
 /// Of one member in one collective, in whose frame it lives. A member's local index is its index in the team.
 class LocalParts {
@@ -26,9 +32,9 @@ class LocalParts {
   LocalParts(Team& team, LocalCollective& local, std::uint64_t sequence) noexcept
       : team_(team), local_(local), sequence_(sequence) {}
 
-  /// The second and the third way: step 1. `parts` stays until the others stand at step 2.
-  void say(const SourceBlocks& parts) noexcept;
-  /// The third way, of each part; returns when it may be reused.
+  /// One of the other ways, which it gives: step 1. `parts` stays until the others stand at step 2.
+  PartsWay say(const SourceBlocks& parts);
+  /// The last way, of each part; returns when it may be reused.
   Task<> send(std::uint32_t to, MessageSource part) const;
 
   /// Of who has contributed.
@@ -41,6 +47,7 @@ class LocalParts {
 
  private:
   Task<> copy_from(std::uint32_t owner, MessageTarget target, Copying how) const;
+  Task<> copy_by_kernel(std::uint32_t owner, MessageTarget target) const;
   Task<> receive(std::uint32_t owner, MessageTarget target) const;
 
   Team& team_;

@@ -2,6 +2,8 @@
 #include "runtime/core/other_memory.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,6 +88,28 @@ bool is_other_memory_refused(int error) noexcept {
   return error == EPERM || error == ENOSYS;
 }
 
+void permit_other_processes() noexcept {
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+bool is_other_memory_in_reach() noexcept {
+  const pid_t own = ::getpid();
+  const char from = 1;
+  permit_other_processes();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char to = 0;
+    const iovec here{&to, 1};
+    const iovec there{const_cast<char*>(&from), 1};
+    ::_exit(read_other_memory(own, std::span(&here, 1), std::span(&there, 1)) == 1 ? 0 : 1);
+  }
+  int status = 1;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  ::prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+  return child > 0 && status == 0;
+}
+
 ssize_t read_other_memory(pid_t pid, std::span<const iovec> here, std::span<const iovec> there) noexcept {
   const ssize_t moved = ::process_vm_readv(pid, here.data(), here.size(), there.data(), there.size(), 0);
   if (moved >= 0 || !is_other_memory_refused(errno)) return moved;
@@ -96,6 +120,33 @@ ssize_t write_other_memory(pid_t pid, std::span<const iovec> here, std::span<con
   const ssize_t moved = ::process_vm_writev(pid, here.data(), here.size(), there.data(), there.size(), 0);
   if (moved >= 0 || !is_other_memory_refused(errno)) return moved;
   return copy_through_file(pid, O_WRONLY, here, there, errno, ::pwrite);
+}
+
+namespace {
+
+template <class Call>
+int copy_whole(Call call, pid_t pid, std::byte* here, std::uint64_t there, std::size_t bytes) noexcept {
+  // The kernel may move less than was asked for; it says nothing more until the next call.
+  for (std::size_t done = 0; done < bytes;) {
+    const iovec local{here + done, bytes - done};
+    const iovec remote{reinterpret_cast<void*>(there + done), bytes - done};
+    const ssize_t moved = call(pid, std::span(&local, 1), std::span(&remote, 1));
+    if (moved < 0) return errno;
+    if (moved == 0) return EFAULT;
+    done += static_cast<std::size_t>(moved);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int read_whole_from_other(pid_t pid, std::uint64_t there, std::span<std::byte> target) noexcept {
+  return copy_whole(read_other_memory, pid, target.data(), there, target.size());
+}
+
+int write_whole_to_other(pid_t pid, std::span<const std::byte> source, std::uint64_t there) noexcept {
+  auto* const here = const_cast<std::byte*>(source.data());  // an iovec knows no const
+  return copy_whole(write_other_memory, pid, here, there, source.size());
 }
 
 }  // namespace coracle::internals

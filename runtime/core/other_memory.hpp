@@ -4,6 +4,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace coracle::internals {
@@ -15,7 +17,18 @@ ssize_t read_other_memory(pid_t pid, std::span<const iovec> here, std::span<cons
 /// The same in the other direction, as process_vm_writev.
 ssize_t write_other_memory(pid_t pid, std::span<const iovec> here, std::span<const iovec> there) noexcept;
 
+/// All of `target` from `there` of the other process, or all of `source` to it: 0 or an errno.
+int read_whole_from_other(pid_t pid, std::uint64_t there, std::span<std::byte> target) noexcept;
+int write_whole_to_other(pid_t pid, std::span<const std::byte> source, std::uint64_t there) noexcept;
+
 /// Whether an error of these says that the kernel lets no process reach another here.
 bool is_other_memory_refused(int error) noexcept;
+
+/// Lets other processes of this user, such as a job's ranks, reach this one's memory where Yama asks for permission.
+void permit_other_processes() noexcept;
+
+/// Whether processes that permit it reach each other's memory here, though neither has started the other: tried by a
+/// child, which reads from this process. This process permits it no longer then.
+bool is_other_memory_in_reach() noexcept;
 
 }  // namespace coracle::internals

@@ -159,7 +159,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 20;
+  static constexpr std::uint32_t kVersion = 21;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -182,6 +182,7 @@ struct JobHeader {
   std::uint64_t traces_offset = 0;
   std::uint64_t summaries_offset = 0;
   std::uint64_t segments_offset = 0;
+  bool kernel_copies = false;       ///< Ranks that share no address space read each other's memory by the kernel.
   bool ticks_of_processor = false;  ///< See read_ticks(); the same moment in ticks and nanoseconds:
   std::uint64_t start_ticks = 0;
   std::uint64_t start_ns = 0;

@@ -21,6 +21,7 @@
 
 #include "runtime/core/error.hpp"
 #include "runtime/core/event.hpp"
+#include "runtime/core/other_memory.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/launch/job_options.hpp"
 #include "runtime/launch/listeners.hpp"
@@ -100,6 +101,7 @@ LocalRanks::LocalRanks(const JobOptions& options, const NodePart& part)
     device_owner_.emplace(
         region_, [this, &shared] { return start_device_owner(shared); }, [&shared](pid_t pid) { shared.reaped(pid); });
   }
+  region_.header().kernel_copies = copies_by_kernel();
   null_fd_ = FileDescriptor(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null_fd_) throw_errno(errno, "can't open /dev/null");
   // `sim` has one thread, which never waits for descriptors in place of virtual time.
@@ -116,6 +118,14 @@ void LocalRanks::find_programs() {
     preloads_[program] = mpi_.preload_for(paths_[program]);
   }
   if (first != last) libraries_.emplace();
+}
+
+/// Not from a program that its users may not read: so may nobody read its memory.
+bool LocalRanks::copies_by_kernel() const {
+  const JobShape& shape = options_.shape;
+  if (shape.placement != Placement::process || shape.messages.scheme == RendezvousScheme::shm) return false;
+  const auto is_readable = [](const std::string& path) { return path.empty() || ::access(path.c_str(), R_OK) == 0; };
+  return std::all_of(paths_.begin(), paths_.end(), is_readable) && is_other_memory_in_reach();
 }
 
 LocalRanks::~LocalRanks() {

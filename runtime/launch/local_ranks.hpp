@@ -74,6 +74,7 @@ class LocalRanks {
     return options_.programs[program_of(options_, rank)];
   }
   void find_programs();
+  bool copies_by_kernel() const;
   /// Ranks of each process.
   std::uint32_t held() const noexcept { return region_.ranks() / processes(); }
   SpawnOptions describe(std::uint32_t rank) const;

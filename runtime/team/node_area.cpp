@@ -42,6 +42,7 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
       light_(rank.core().flag_waits().fences()),
       in_time_(rank.placement() == Placement::sim),
       spins_(rank.loop().spins() && !in_time_),
+      by_kernel_(rank.core().region().header().kernel_copies && team.nodes().count() == 1),
       spin_for_last_(is_crowded()),
       first_rank_(team.member(team.nodes().member(team.nodes().own(), 0))),
       world_parts_(rank.core().region().node_area(first_rank_)),
@@ -67,7 +68,7 @@ NodeArea::~NodeArea() {
     teams.keep_until_departed(std::move(memory_), own().departed, local_size_);
 }
 
-bool NodeArea::can_expose(const void* address, std::size_t bytes) const noexcept {
+bool NodeArea::reaches(const void* address, std::size_t bytes) const noexcept {
   const JobRegion& region = rank_.core().region();
   return region.shape().placement != Placement::process || region.contains(address, bytes);
 }

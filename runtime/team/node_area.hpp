@@ -94,8 +94,15 @@ class NodeArea {
   }
   /// A round of short data is over; `has_awaited`: anybody.
   void note_round(bool has_awaited) noexcept { rounds_ahead_ = has_awaited ? 0 : rounds_ahead_ + 1; }
-  /// Whether local members reach the `bytes` at `address` (in `process` placement only the job's region).
-  bool can_expose(const void* address, std::size_t bytes) const noexcept;
+  /// Whether local members reach the `bytes` at `address` by load and store (in `process` placement only the job's
+  /// region).
+  bool reaches(const void* address, std::size_t bytes) const noexcept;
+  /// Whether local members can copy from there: what they don't reach, by the kernel.
+  bool can_expose(const void* address, std::size_t bytes) const noexcept {
+    return by_kernel_ || reaches(address, bytes);
+  }
+  /// Whether members of a team on one node copy by the kernel what they don't reach: all of them, or none.
+  bool by_kernel() const noexcept { return by_kernel_; }
   /// Whether ranks share cores.
   bool is_crowded() const noexcept { return !spins_ && !in_time_; }
   /// The most that Round::allocate_when_free() gives.
@@ -149,6 +156,7 @@ class NodeArea {
   const bool light_;    // raises, see Flag
   const bool in_time_;  // copies take some: in `sim`
   const bool spins_;    // each rank has a core
+  const bool by_kernel_;
   SpinForLast spin_for_last_;
   // Of the world, whose parts lie in a row: no lists, which with thousands of ranks in one process (`sim`) would be
   // most of its memory, and all alike.

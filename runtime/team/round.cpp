@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "runtime/core/error.hpp"
+#include "runtime/core/other_memory.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team_core.hpp"
 
@@ -144,11 +146,30 @@ Task<bool> Round::copy_from(std::uint32_t local_index, Source which, std::size_t
       (which == Source::results ? contribution_of(local_index).results : reading.address()) + offset;
   if (!copies_at_once())
     co_await copy_in_time(node_area_.rank_at(local_index), source, target);
+  else if (node_area_.by_kernel() && !node_area_.reaches(source, target.size()))
+    co_return copy_by_kernel(node_area_.rank_at(local_index), source, target);
   else if (how == Copying::past_caches)
     streaming_copy({source, target.size()}, target.data());
   else
     std::memcpy(target.data(), source, target.size());
   co_return true;
+}
+
+bool Round::copy_from_place(std::uint32_t local_index, const std::byte* source, std::span<std::byte> target) {
+  const Reading reading(*this, local_index);
+  return reading.address() != nullptr && copy_by_kernel(node_area_.rank_at(local_index), source, target);
+}
+
+/// False: the process is no more, of which this one will hear.
+bool Round::copy_by_kernel(std::uint32_t rank, const std::byte* source, std::span<std::byte> target) {
+  Rank& own = node_area_.rank_;
+  // relaxed: what the rank has contributed came after it had stored its pid.
+  const pid_t pid = own.core().region().block(rank).pid.load(std::memory_order_relaxed);
+  const int error = read_whole_from_other(pid, reinterpret_cast<std::uint64_t>(source), target);
+  if (error == 0 || error == ESRCH) return error == 0;
+  throw Error::of_operation({error, std::generic_category()}, "collective", static_cast<int>(own.id()),
+                            static_cast<int>(rank),
+                            "the kernel does not copy from that process; --intranode shm does without");
 }
 
 Task<> Round::copy_own(std::span<const std::byte> source, std::byte* target) {

@@ -19,7 +19,7 @@ namespace coracle::internals {
 /// told.
 class RoundDecisions {
  public:
-  NodeArea& node_area() noexcept { return node_area_; }
+  NodeArea& node_area() const noexcept { return node_area_; }
   std::uint32_t local_size() const noexcept { return node_area_.local_size(); }
   std::uint32_t local_index() const noexcept { return node_area_.local_index(); }
 
@@ -201,9 +201,12 @@ class [[nodiscard]] Round : public RoundDecisions {
                   Copying how = Copying::by_caches);
   /// The same out of what it has said by expose_results(), beside what it exposes.
   Task<bool> copy_results(std::uint32_t local_index, std::size_t offset, std::span<std::byte> target);
+  /// The same from an address of a local member that exposes something, by the kernel (NodeArea::by_kernel).
+  bool copy_from_place(std::uint32_t local_index, const std::byte* source, std::span<std::byte> target);
   /// Copies within this member's memory, as a memcpy would; in `sim` that takes time, too.
   Task<> copy_own(std::span<const std::byte> source, std::byte* target);
-  /// For who reads exposed memory in place, which stays there as long as this lives: one at a time.
+  /// For who reads exposed memory in place, which it reaches, and which stays there as long as this lives: one at a
+  /// time.
   class Reading {
    public:
     Reading(Round& round, std::uint32_t local_index) noexcept;
@@ -256,6 +259,7 @@ class [[nodiscard]] Round : public RoundDecisions {
   enum class Source { exposed, results };
   Task<bool> copy_from(std::uint32_t local_index, Source which, std::size_t offset, std::span<std::byte> target,
                        Copying how);
+  bool copy_by_kernel(std::uint32_t rank, const std::byte* source, std::span<std::byte> target);
   Task<> copy_in_time(std::uint32_t rank, const std::byte* source, std::span<std::byte> target);
 
   bool is_marked_ = false;  // the own contribution's mark is of this round

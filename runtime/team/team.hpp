@@ -69,6 +69,7 @@ class Team final : private TeamCore {
   ~Team();
   /// What the members on this node share, for Round.
   NodeArea& node_area() noexcept { return *node_area_; }
+  const NodeArea& node_area() const noexcept { return *node_area_; }
   /// What collectives know of this team; not for programs.
   TeamCore& core() noexcept { return *this; }
   const TeamCore& core() const noexcept { return *this; }

@@ -13,8 +13,10 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 namespace other_memory_test {
 
@@ -22,11 +24,14 @@ using namespace coracle::internals;
 
 namespace {
 
-bool forbid_calls(unsigned error) {
-  std::array<sock_filter, 5> filter{{
+/// `files`: and to open any.
+bool forbid_calls(unsigned error, bool files = false) {
+  const auto third = static_cast<std::uint32_t>(files ? SYS_openat : SYS_process_vm_readv);
+  std::array<sock_filter, 6> filter{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, third, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   }};
@@ -100,6 +105,47 @@ TEST_CASE("other memory: a child's is read and written, by the calls for it or w
     }
     CHECK(WEXITSTATUS(status) == good);
   }
+}
+
+TEST_CASE("other memory: whether processes reach each other's is known by trying") {
+  const auto answer_of_child = [](bool forbidden) {
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (forbidden && !forbid_calls(EPERM, true)) ::_exit(no_filters);
+      ::_exit(is_other_memory_in_reach() ? good : refused);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+  };
+  if (const int answer = answer_of_child(true); answer == no_filters)
+    MESSAGE("skipped: the kernel takes no filter of system calls (seccomp)");
+  else
+    CHECK(answer == refused);
+  // What the child may by that, it may indeed.
+  if (answer_of_child(false) == refused) {
+    MESSAGE("the kernel lets no process reach another's memory here");
+    return;
+  }
+  std::array<std::byte, 3> text{std::byte{1}, std::byte{2}, std::byte{3}};
+  permit_other_processes();
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::array<std::byte, 3> there{};
+    const auto address = reinterpret_cast<std::uint64_t>(text.data());
+    const bool read = read_whole_from_other(::getppid(), address, there) == 0 && there == text;
+    there[1] = std::byte{7};
+    const bool written = write_whole_to_other(::getppid(), std::span(there).subspan(1), address + 1) == 0;
+    const bool is_refused = read_whole_from_other(::getppid(), 8, there) == EFAULT;
+    ::_exit(read && written && is_refused ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(text == std::array<std::byte, 3>{std::byte{1}, std::byte{7}, std::byte{3}});
 }
 
 }  // namespace other_memory_test

@@ -7,6 +7,7 @@
 
 #include "runtime/core/copy_short.hpp"
 #include "runtime/core/error.hpp"
+#include "runtime/core/other_memory.hpp"
 #include "runtime/core/timer.hpp"
 #include "runtime/rank/flag_wait.hpp"
 
@@ -370,8 +371,8 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, EntryType 
     deliver_in_place(header, type, source, {descriptor.address, descriptor.bytes});
   } else {
     std::vector<std::byte> copy(descriptor.bytes);
-    error = read_from_process(region_.block(source).pid.load(std::memory_order_relaxed),
-                              reinterpret_cast<std::uint64_t>(descriptor.address), copy);
+    error = read_whole_from_other(region_.block(source).pid.load(std::memory_order_relaxed),
+                                  reinterpret_cast<std::uint64_t>(descriptor.address), copy);
     if (error == 0) rank_.core().deliver(header, Message(*this, source, header, copy));
     piggyback_.was_fetched();
   }

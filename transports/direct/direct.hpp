@@ -33,12 +33,6 @@ namespace coracle::internals::direct {
 /// meanwhile.
 void transfer(Rank& rank, Operation& operation) noexcept;
 
-/// Fills `target` from `address` of the process `pid`: 0 or an errno.
-int read_from_process(pid_t pid, std::uint64_t address, std::span<std::byte> target) noexcept;
-
-/// Lets any process of this user reach our memory where the kernel asks for that (Yama). Call once per process.
-void permit_access_by_peers() noexcept;
-
 /// Where a rank receives messages from the peers that share memory with it. Two rings: requests, and replies, which are
 /// always consumed, so that two ranks with full request rings still free each other. Lies in the job's region; all zero
 /// is its initial state. Behind it: one bit per rank, "rings me when there is room".
