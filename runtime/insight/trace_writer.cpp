@@ -1,10 +1,11 @@
 // An event is a copy of 64 bytes; its texts are looked up by address.
 #include "runtime/insight/trace_writer.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+
+#include "runtime/core/resident.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -118,12 +119,8 @@ std::uint32_t TraceWriter::append(std::string_view text) noexcept {
 }
 
 void TraceWriter::make_room_resident(std::uint64_t index) noexcept {
-#ifdef MADV_POPULATE_WRITE
-  constexpr std::uintptr_t kPage = 4096;
-  const auto from = reinterpret_cast<std::uintptr_t>(events_ + index) / kPage * kPage;
-  const auto to = reinterpret_cast<std::uintptr_t>(events_ + std::min(room_, index + kEventsAtOnce)) / kPage * kPage;
-  if (to > from) ::madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);  // else as it is touched
-#endif
+  auto* const from = reinterpret_cast<std::byte*>(events_ + index);
+  make_resident(from, (std::min(room_, index + kEventsAtOnce) - index) * sizeof *events_);
   resident_ = index + kEventsAtOnce;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/core/resident.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/rank/flag_wait.hpp"
 #include "runtime/rank/rank.hpp"
@@ -54,6 +55,18 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
   }
   arena_ = RoundArena(own().arena(), of_world_ ? NodeAreaPart::kArenaBytes : plan->arena_bytes);
   team.log().use(own().calls);
+  make_parts_resident();
+}
+
+/// All that members write and look at in short collectives, of few in one process each the mappings of the others'
+/// parts, too: or each of the first kRounds would wait for pages.
+void NodeArea::make_parts_resident() noexcept {
+  constexpr std::uint32_t kAllMax = 8;
+  if (!of_world_ || in_time_) return;
+  const bool shared = rank_.placement() != Placement::process;
+  for (std::uint32_t other = 0; other < local_size_; ++other)
+    if (other == local_index_ || (!shared && local_size_ <= kAllMax))
+      make_resident(reinterpret_cast<std::byte*>(&part(other)), sizeof(NodeAreaPart));
 }
 
 NodeArea::~NodeArea() {

@@ -145,6 +145,7 @@ class NodeArea {
     if (sleepers != 0) [[unlikely]]
       wake(sleepers);
   }
+  void make_parts_resident() noexcept;
   std::byte* allocate(std::uint64_t number, std::size_t bytes);
   std::uint64_t own_bit() const noexcept { return std::uint64_t{1} << local_index_ % 64; }
 
