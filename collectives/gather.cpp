@@ -2,9 +2,11 @@
 // node the root. What is long a scatter takes from the root straight to each member, so that nobody waits for a late
 // leader.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "collectives/between/between.hpp"
+#include "collectives/blocking.hpp"
 #include "collectives/choice/lanes.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
@@ -31,18 +33,19 @@ void check_at_root(const CollectiveCall& call, const Team& team, const Blocks& b
 
 /// On a node; a local member's block goes into `part_of(other)` of the leader.
 template <class PartOf>
-Task<> gather_on_node(LocalCollective& local, std::span<const std::byte> mine, std::uint32_t leader, PartOf part_of) {
+Task<> gather_on_node(Team& team, LocalCollective& local, std::span<const std::byte> mine, std::uint32_t leader,
+                      PartOf part_of) {
   if (local.local_index() != leader) {
     const bool small = mine.size() <= local.given_bytes_max();
     if (!local.try_provide(mine, small)) co_await local.give(mine);
-    if (!small) co_await local.wait(leader, 2);
+    if (!small) co_await within::leave_for(team, local, {leader}, mine);
     co_return;
   }
   // Those who have come wait, the own block does not.
   const bool others_first = local.round().has_reached((leader + 1) % local.count(), 1);
   if (!others_first) copy_bytes(mine, part_of(leader));
   co_await within::take_all(local, part_of);
-  local.round().publish(2);
+  local.round().publish(1);
   if (others_first) copy_bytes(mine, part_of(leader));
 }
 
@@ -87,7 +90,7 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   if (nodes.size_of(nodes.own()) > 1) {
     LocalCollective local(team);
     const auto part_of = [&](std::uint32_t other) { return part.subspan(other * mine.size(), mine.size()); };
-    Task<> on_node = gather_on_node(local, mine, leader, part_of);
+    Task<> on_node = gather_on_node(team, local, mine, leader, part_of);
     co_await local.run(std::move(on_node));
   } else {
     std::copy(mine.begin(), mine.end(), part.data());
@@ -103,7 +106,7 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
 }
 
 /// On a node. `part`: at the leader, a block for each local member.
-Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, std::span<std::byte> mine,
+Task<> scatter_on_node(Team& team, LocalCollective& local, std::span<const std::byte> part, std::span<std::byte> mine,
                        std::uint32_t leader) {
   const std::size_t bytes = mine.size();
   const std::uint32_t index = local.local_index();
@@ -123,7 +126,7 @@ Task<> scatter_on_node(LocalCollective& local, std::span<const std::byte> part, 
   // Meanwhile others take theirs.
   const std::span<const std::byte> own = part.subspan(index * bytes, bytes);
   if (own.data() != mine.data()) std::copy(own.begin(), own.end(), mine.begin());
-  if (!small) co_await local.wait_for_all(1);
+  if (!small) co_await within::leave_for(team, local, {}, part);
 }
 
 /// The leader's part of its node from the root, and on to the other local members.
@@ -139,7 +142,7 @@ Task<> lead_scatter(LocalCollective* local, Team& team, Group group, std::span<c
   const std::span<const std::byte> source = turns ? turned.span() : all;
   co_await group.in_phase("between nodes", between::scatter(group, source, part, packed.by_node(),
                                                             between::Known::everywhere, nodes.node_of(root)));
-  if (local != nullptr) co_await scatter_on_node(*local, part, mine, local->local_index());
+  if (local != nullptr) co_await scatter_on_node(team, *local, part, mine, local->local_index());
 }
 
 Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> all, std::span<std::byte> mine,
@@ -149,7 +152,7 @@ Task<> scatter_two_levels(Team& team, Group group, std::span<const std::byte> al
   const std::uint32_t leader = leader_for(nodes, root);
   LocalCollective local(team);
   Task<> on_node = local.local_index() == leader ? lead_scatter(&local, team, group, all, mine, root)
-                                                 : scatter_on_node(local, {}, mine, leader);
+                                                 : scatter_on_node(team, local, {}, mine, leader);
   co_await local.run(std::move(on_node));
 }
 
@@ -173,7 +176,7 @@ Task<> scatter_by_levels(Team& team, std::span<const std::byte> all, std::span<s
   const bool by_node_area = same_size && (blocks.total() <= within::given_bytes_max(team) || within::can_expose(team));
   if (by_node_area && nodes.count() == 1 && team.size() > 1) {
     LocalCollective local(team);
-    Task<> on_node = scatter_on_node(local, all, mine, nodes.local_index_of(root));
+    Task<> on_node = scatter_on_node(team, local, all, mine, nodes.local_index_of(root));
     co_await local.run(std::move(on_node));
     co_return;
   }
@@ -186,14 +189,11 @@ Task<> scatter_by_levels(Team& team, std::span<const std::byte> all, std::span<s
   co_await group.in_phase("between nodes", between::scatter(group, all, mine, blocks, known, root));
 }
 
-}  // namespace
-
-Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
-                    bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
-  const CollectiveCall call{same_size ? Called::gather : Called::gather_v,
-                            same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
+Task<> gather_by_levels(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                        bool same_size, Algorithm algorithm, CollectiveCall call) {
   const HostParticipation participation(team, call, mine, all);
   check_at_root(call, team, blocks, all.size(), mine.size());
+  const std::uint32_t root = call.root;
   const TeamNodes& nodes = team.nodes();
   const bool by_node_area = within::can_expose(team) || (same_size && mine.size() <= within::given_bytes_max(team));
   if (!same_size && !within::can_expose(team) && nodes.count() == 1 && team.size() > 1) {
@@ -204,7 +204,7 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   } else if (by_node_area && nodes.count() == 1 && team.size() > 1) {
     LocalCollective local(team);
     const auto part_of = [&](std::uint32_t other) { return blocks.of(all, nodes.member(0, other)); };
-    Task<> on_node = gather_on_node(local, mine, nodes.local_index_of(root), part_of);
+    Task<> on_node = gather_on_node(team, local, mine, nodes.local_index_of(root), part_of);
     co_await local.run(std::move(on_node));
   } else if (by_node_area && same_size && nodes.largest() > 1) {
     co_await gather_two_levels(team, participation.sequence(), mine, all, root, algorithm);
@@ -216,10 +216,29 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   }
 }
 
+}  // namespace
+
+Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::byte> all, Blocks blocks,
+                    bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
+  const CollectiveCall call{same_size ? Called::gather : Called::gather_v,
+                            same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
+  std::optional<Task<>> short_one;
+  if (same_size && team.size() > 1) {
+    check_at_root(call, team, blocks, all.size(), mine.size());
+    if (gather_short(team, mine, all, root, where, RunTask::keeping(short_one))) return std::move(*short_one);
+  }
+  return gather_by_levels(team, mine, all, std::move(blocks), same_size, algorithm, call);
+}
+
 Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::byte> mine, Blocks blocks,
                      bool same_size, std::uint32_t root, Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{same_size ? Called::scatter : Called::scatter_v,
                             same_size ? mine.size() : CollectiveCall::kAnyBytes, root, where};
+  std::optional<Task<>> short_one;
+  if (same_size && team.size() > 1) {
+    check_at_root(call, team, blocks, all.size(), mine.size());
+    if (scatter_short(team, all, mine, root, where, RunTask::keeping(short_one))) return std::move(*short_one);
+  }
   if (!same_size && team.nodes().count() == 1) return scatter_parts(team, all, mine, std::move(blocks), call);
   return scatter_by_levels(team, all, mine, std::move(blocks), same_size, algorithm, call);
 }

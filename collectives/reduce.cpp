@@ -154,7 +154,10 @@ bool suits_pair_in_place(Team& team, const LocalCollective& local, std::size_t b
 /// The root reads the other one's values where they lie.
 Task<> reduce_pair_in_place(Team& team, LocalCollective& local, std::span<const std::byte> values,
                             std::span<std::byte> result, std::uint32_t root, const Reduction& reduction) {
-  if (local.local_index() != root) co_return co_await within::leave_for(team, local, root, values);
+  if (local.local_index() != root) {
+    local.expose(values, 1);
+    co_return co_await within::leave_for(team, local, {root}, values);
+  }
   const std::uint32_t other = 1 - root;
   co_await local.wait(other, 1);
   local.check_bytes(other, values.size());

@@ -160,11 +160,15 @@ namespace coracle::internals::within {
 
 std::size_t given_bytes_max(Team& team) noexcept {
   constexpr std::size_t kGivenBytesMax = 64 * 1024;
-  // Where all are there at once, and can read it where it lies. Measured with data just computed: from here on the copy
-  // takes longer than it takes to wait for the last reader.
-  constexpr std::size_t kGivenBytesMaxAtOnce = 16 * 1024;
+  // Where all are there at once, and can read it where it lies: from here on the copy, and fetching its lines from
+  // those who have read the last one, takes longer than to wait for the readers; or than a call of the kernel.
+  constexpr std::size_t kGivenBytesMaxAtOnce = 4 * 1024;
+  constexpr std::size_t kGivenBytesMaxByKernel = 8 * 1024;
   const bool is_at_once = can_expose(team) && team.rank().loop().spins();
-  return std::min<std::size_t>(is_at_once ? kGivenBytesMaxAtOnce : kGivenBytesMax, team.node_area().room_bytes_max());
+  const std::size_t wanted = !is_at_once     ? kGivenBytesMax
+                             : reaches(team) ? kGivenBytesMaxAtOnce
+                                             : kGivenBytesMaxByKernel;
+  return std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
 }
 
 bool reaches(const Team& team) noexcept {
@@ -196,18 +200,28 @@ Task<> hand_out(LocalCollective& local, std::span<const std::byte> data, std::ui
   co_await local.wait_for_all(step);
 }
 
-Task<> leave_for(Team& team, LocalCollective& local, std::uint32_t reader, std::span<const std::byte> data) {
+bool Readers::have_it(LocalCollective& local) const noexcept {
+  if (who != kAll) return local.round().has_reached(who, 1);
+  for (std::uint32_t other = 0; other < local.count(); ++other)
+    if (other != local.local_index() && !local.round().has_reached(other, 1)) return false;
+  return true;
+}
+
+Task<> Readers::wait(LocalCollective& local) const {
+  return who == kAll ? local.wait_for_all(1) : local.wait(who, 1);
+}
+
+Task<> leave_for(Team& team, LocalCollective& local, Readers readers, std::span<const std::byte> data) {
+  constexpr std::size_t kLeftBytesMax = 512 * 1024;
   constexpr std::size_t kBytesPerNs = 5;  // so long a copy takes; to wait as long costs at most twice the best
   Round& round = local.round();
-  local.expose(data, 1);
-  if (!round.has_come(reader) && round.copies_at_once()) {
-    EventLoop& loop = team.rank().loop();
-    const std::uint64_t until_ns = loop.exact_now_ns() + 2 * data.size() / kBytesPerNs;
-    while (!round.has_reached(reader, 1) && loop.exact_now_ns() < until_ns) co_await yield();
-  }
-  const bool is_late = !round.has_reached(reader, 1) && round.copies_at_once();
-  std::byte* const room = is_late ? round.allocate(data.size()) : nullptr;
-  if (room == nullptr) co_return co_await local.wait(reader, 1);
+  EventLoop& loop = team.rank().loop();
+  const bool may_leave = data.size() <= kLeftBytesMax && loop.spins() && round.copies_at_once();
+  if (!may_leave) co_return co_await readers.wait(local);
+  const std::uint64_t until_ns = loop.exact_now_ns() + 2 * data.size() / kBytesPerNs;
+  while (!readers.have_it(local) && loop.exact_now_ns() < until_ns) co_await yield();
+  std::byte* const room = readers.have_it(local) ? nullptr : round.allocate(data.size());
+  if (room == nullptr) co_return co_await readers.wait(local);
   std::memcpy(room, data.data(), data.size());
   round.move_exposed(room);
   co_await round.nobody_reads();

@@ -165,9 +165,16 @@ Task<> hand_out(LocalCollective& local, std::span<const std::byte> data, std::ui
 Task<> fetch(LocalCollective& local, std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,
              std::span<std::byte> target, std::uint64_t step, bool small = false);
 
-/// Exposes `data` to a local member, who says by step 1 that it has it. Where it is late a copy is left in the arena,
-/// if that has room: returns when `data` may be reused.
-Task<> leave_for(Team& team, LocalCollective& local, std::uint32_t reader, std::span<const std::byte> data);
+/// Who copies what is exposed: a local member, or kAll others; each says by step 1 that it has it.
+struct Readers {
+  static constexpr std::uint32_t kAll = 0xffffffff;
+  std::uint32_t who = kAll;
+  bool have_it(LocalCollective& local) const noexcept;
+  Task<> wait(LocalCollective& local) const;
+};
+/// Of who exposes `data`: returns when it may be reused. Where readers are late a copy is left in the arena instead, if
+/// `data` is not long and there is room.
+Task<> leave_for(Team& team, LocalCollective& local, Readers readers, std::span<const std::byte> data);
 
 // --- reductions among the members of a team on one node ---
 

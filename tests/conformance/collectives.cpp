@@ -1,7 +1,9 @@
 // Every collective, with made-up data: of all kinds, on both sides of the sizes at which algorithms change, on the
 // whole job and on parts whose nodes are interleaved, and several in flight at once.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <vector>
@@ -63,11 +65,61 @@ Task<> same_sums(Rank& self) {
   }
 }
 
+/// Members that are late, in turn, and buffers that are written as soon as their collective has returned: who has gone
+/// on before others had come has left them what they read.
+Task<> late_members(Rank& self) {
+  Team& team = self.world();
+  const std::vector<std::size_t> sizes = is_brief() ? std::vector<std::size_t>{9'000, 70'000}
+                                                    : std::vector<std::size_t>{5'000, 9'000, 70'000, 300'000, 700'000};
+  const auto at = [](std::uint64_t writer, std::size_t i) {
+    return static_cast<std::uint32_t>(writer * 1'000'003 + i);
+  };
+  std::uint32_t round = 0;
+  for (const std::size_t bytes : sizes) {
+    const std::size_t count = bytes / sizeof(std::uint32_t);
+    for (std::uint32_t late = 0; late < team.size(); ++late, ++round) {
+      const std::uint32_t root = round / 2 % team.size();
+      const bool is_root = self.id() == root;
+      const auto wait_if_late = [&] {
+        return sleep_for(std::chrono::microseconds(self.id() == late ? 50 + 150 * (round % 3) : 0));
+      };
+      std::vector<std::uint32_t> mine(count);
+      std::vector<std::uint32_t> all(count * team.size());
+      const auto fill = [&] {
+        for (std::size_t i = 0; i < count; ++i) mine[i] = at(self.id() + round, i);
+      };
+      fill();
+      co_await wait_if_late();
+      co_await team.gather(mine, std::span(all), root);
+      std::fill(mine.begin(), mine.end(), ~0U);
+      for (std::size_t i = 0; is_root && i < all.size(); ++i) CHECK_HERE(all[i] == at(i / count + round, i % count));
+      co_await wait_if_late();
+      co_await team.scatter(all, std::span(mine), root);
+      std::fill(all.begin(), all.end(), ~0U);
+      for (std::size_t i = 0; i < count; ++i) CHECK_HERE(mine[i] == at(self.id() + round, i));
+      co_await wait_if_late();
+      co_await team.reduce(mine, std::plus(), root);
+      const std::vector<std::uint32_t> sum = is_root ? mine : std::vector<std::uint32_t>();
+      std::fill(mine.begin(), mine.end(), ~0U);
+      const std::uint32_t writers = team.size() * (team.size() - 1) / 2 + team.size() * round;
+      for (std::size_t i = 0; is_root && i < count; ++i)
+        CHECK_HERE(sum[i] == writers * 1'000'003 + team.size() * static_cast<std::uint32_t>(i));
+      fill();
+      co_await wait_if_late();
+      co_await team.broadcast(mine, root);
+      const std::uint32_t there = mine[count / 2];
+      std::fill(mine.begin(), mine.end(), ~0U);
+      CHECK_HERE(there == at(root + round, count / 2));
+    }
+  }
+}
+
 }  // namespace
 
 Task<> family(Rank& self) {
   co_await same_rooms(self);
   co_await same_sums(self);
+  co_await late_members(self);
   // Who shares a core leaves it to others; who has one looks on.
   const bool shares = self.core().region().shape().idle.spins == 0 && self.placement() != Placement::sim;
   CHECK_HERE(self.world().node_area().is_crowded() == shares);
