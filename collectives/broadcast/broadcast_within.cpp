@@ -153,10 +153,12 @@ Task<bool> BroadcastWithin::copy_with(std::uint32_t leader) {
   co_return true;
 }
 
-/// Where others copy by the kernel the leader parks its data while they do: its arena has no lines of theirs, and they
-/// go on there once it is done.
+/// Where each has a core and both sides don't copy, the leader parks its data while others copy from where it lies: its
+/// arena has no lines of theirs, and they go on there once it is done. Programs write what they broadcast, and so go on
+/// sooner.
 bool BroadcastWithin::leaves_at_once() const noexcept {
-  return rank_.loop().spins() && !round_.node_area().reaches(data_.data(), data_.size());
+  if (!rank_.loop().spins() || !round_.copies_at_once()) return false;
+  return data_.size() < kSharedBytesMin || !round_.node_area().reaches(data_.data(), data_.size());
 }
 
 Task<> BroadcastWithin::hand_over() {
