@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collectives/data/arguments.hpp"
+#include "collectives/messages/asked_pieces.hpp"
 #include "runtime/core/combinators.hpp"
 #include "runtime/core/error.hpp"
 #include "runtime/rank/read_exposures.hpp"
@@ -172,8 +173,11 @@ Task<> Mailbox::take_whole(Team& team, const Key& key, const Arrival& arrival, s
       if (bytes > 0) std::memcpy(data.data(), arrival.data.data(), bytes);
       co_return;
     }
-    co_await rank_.get(
-        Remote<std::byte>(RemoteAddress{arrival.large.address, sender_rank, RemoteAddress::kWholeMemory}), data);
+    const RemoteAddress place{arrival.large.address, sender_rank, RemoteAddress::kWholeMemory};
+    if (AskedPieces::is_needed(rank_, place, bytes))
+      co_await rank_.local<AskedPieces>().fetch(sender_rank, place.offset, data);
+    else
+      co_await rank_.get(Remote<std::byte>(place), data);
   }
   if (arrival.is_large) co_await rank_.request(sender_rank, on_taken, {}, arrival.large.sender_event);
   if (!fits) {
