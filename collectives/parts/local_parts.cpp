@@ -123,8 +123,10 @@ Task<> LocalParts::copy_from(std::uint32_t owner, MessageTarget target, Copying 
 
 Task<> LocalParts::copy_by_kernel(std::uint32_t owner, MessageTarget target) const {
   Round& round = local_.round();
+  const std::span<const std::byte> places = round.contributed(owner);
+  if (places.data() == nullptr) co_await local_.fail_with(owner);
   PartPlace place{};
-  std::memcpy(&place, round.contributed(owner).data() + team_.index() * sizeof place, sizeof place);
+  std::memcpy(&place, places.data() + team_.index() * sizeof place, sizeof place);
   if (place.bytes != target.bytes()) throw_sizes_differ(target.bytes(), place.bytes, round.node_area().rank_at(owner));
   if (place.bytes == 0) co_return;
   const Scratch packed(target.is_scattered() ? target.bytes() : 0);

@@ -167,9 +167,11 @@ bool Round::copy_by_kernel(std::uint32_t rank, const std::byte* source, std::spa
   const pid_t pid = own.core().region().block(rank).pid.load(std::memory_order_relaxed);
   const int error = read_whole_from_other(pid, reinterpret_cast<std::uint64_t>(source), target);
   if (error == 0 || error == ESRCH) return error == 0;
+  const char* const hint = is_other_memory_refused(error)
+                               ? "the kernel does not copy from that process; --intranode shm does without"
+                               : "the other rank's buffer, or this one's, is not memory as a whole";
   throw Error::of_operation({error, std::generic_category()}, "collective", static_cast<int>(own.id()),
-                            static_cast<int>(rank),
-                            "the kernel does not copy from that process; --intranode shm does without");
+                            static_cast<int>(rank), hint);
 }
 
 Task<> Round::copy_own(std::span<const std::byte> source, std::byte* target) {
