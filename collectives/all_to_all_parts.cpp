@@ -18,7 +18,7 @@ namespace {
 /// Whether a member whose parts take so many bytes gives them.
 bool is_short(Team& team, const GivenParts& parts) {
   if (within::reaches(team)) return exchanges_at_once(team, parts.bytes());
-  return parts.bytes() <= within::given_bytes_max(team);  // else they go by messages
+  return parts.bytes() <= within::given_bytes_max(team);  // else by the kernel, or by messages
 }
 
 /// In the order in which those send whose parts go by messages (exchange_by_messages): they wait for each step.

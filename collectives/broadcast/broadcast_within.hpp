@@ -30,7 +30,7 @@ class BroadcastWithin {
   // --- of the leader ---
   /// The other local members may begin; none of the pieces is there yet.
   Task<> begin_leading();
-  /// So many pieces are there. Returns at once, but where the local members can't reach `data` (`process` placement).
+  /// So many pieces are there. Returns at once, but where the local members can't copy from `data`.
   Task<> publish(std::uint32_t pieces);
   /// All pieces have been published: returns when nobody needs `data` any more.
   Task<> hand_over();
@@ -89,7 +89,7 @@ class BroadcastWithin {
   std::span<const Piece> pieces_;
   std::uint32_t fan_out_;
   StagedData* staged_;
-  bool exposes_ = true;  // local members reach `data_` itself
+  bool exposes_ = true;  // local members copy from `data_` itself
   // Else:
   Window window_;
   std::byte* room_ = nullptr;

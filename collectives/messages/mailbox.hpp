@@ -1,6 +1,6 @@
 // Mailbox: messages between members of a team inside one collective, matched by (team, collective, step, sender). Small
 // ones travel whole and wait at the receiver until they are asked for; of large ones only the place travels, and the
-// receiver copies from the sender's buffer when it is ready to.
+// receiver copies from the sender's buffer when it is ready to, or asks for pieces (AskedPieces).
 //
 // When a team breaks (see Team), receives end with its error, and offers that nobody will take any more are sent back,
 // since their senders keep their buffers until then.

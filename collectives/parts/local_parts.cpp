@@ -17,17 +17,14 @@ constexpr std::uint32_t kByMessageMark = 2;
 constexpr std::uint32_t kByKernelMark = 3;
 
 /// Where a part lies in its owner's memory.
-struct PartPlace {
-  const std::byte* origin;
-  std::size_t bytes;
-};
+using PartPlace = std::span<const std::byte>;
 
 /// In `room`; false where a part is scattered.
 bool list_places(const SourceBlocks& parts, std::byte* room) {
   for (std::uint32_t member = 0; member < parts.members(); ++member) {
     const MessageSource part = parts.of(member);
     if (part.is_scattered()) return false;
-    const PartPlace place{part.origin(), part.bytes()};
+    const PartPlace place = part.span();
     std::memcpy(room + member * sizeof place, &place, sizeof place);
   }
   return true;
@@ -125,12 +122,13 @@ Task<> LocalParts::copy_by_kernel(std::uint32_t owner, MessageTarget target) con
   Round& round = local_.round();
   const std::span<const std::byte> places = round.contributed(owner);
   if (places.data() == nullptr) co_await local_.fail_with(owner);
-  PartPlace place{};
+  PartPlace place;
   std::memcpy(&place, places.data() + team_.index() * sizeof place, sizeof place);
-  if (place.bytes != target.bytes()) throw_sizes_differ(target.bytes(), place.bytes, round.node_area().rank_at(owner));
-  if (place.bytes == 0) co_return;
+  if (place.size() != target.bytes())
+    throw_sizes_differ(target.bytes(), place.size(), round.node_area().rank_at(owner));
+  if (place.empty()) co_return;
   const Scratch packed(target.is_scattered() ? target.bytes() : 0);
-  const bool copied = round.copy_from_place(owner, place.origin, target.is_scattered() ? packed.span() : target.span());
+  const bool copied = round.copy_from_place(owner, place.data(), target.is_scattered() ? packed.span() : target.span());
   if (!copied) co_await local_.fail_with(owner);
   if (target.is_scattered()) write_part(target, 0, packed.span());
 }
