@@ -25,7 +25,7 @@ bool list_places(const SourceBlocks& parts, std::byte* room) {
     const MessageSource part = parts.of(member);
     if (part.is_scattered()) return false;
     const PartPlace place = part.span();
-    std::memcpy(room + member * sizeof place, &place, sizeof place);
+    std::memcpy(room + member * sizeof(PartPlace), &place, sizeof(PartPlace));
   }
   return true;
 }
@@ -123,7 +123,7 @@ Task<> LocalParts::copy_by_kernel(std::uint32_t owner, MessageTarget target) con
   const std::span<const std::byte> places = round.contributed(owner);
   if (places.data() == nullptr) co_await local_.fail_with(owner);
   PartPlace place;
-  std::memcpy(&place, places.data() + team_.index() * sizeof place, sizeof place);
+  std::memcpy(&place, places.data() + team_.index() * sizeof(PartPlace), sizeof(PartPlace));
   if (place.size() != target.bytes())
     throw_sizes_differ(target.bytes(), place.size(), round.node_area().rank_at(owner));
   if (place.empty()) co_return;
