@@ -38,10 +38,18 @@ void* FramePool::refill(std::size_t index) {
 void FramePool::trim() noexcept {
   if (current_ != &own_) return;  // none, or one that threads share, which may hold frames of theirs
   FramePool& pool = own_;
+  if (pool.trims_to_skip_ > 0) {
+    --pool.trims_to_skip_;
+    return;
+  }
   std::size_t free_count = 0;  // counted here, once, rather than at each frame's birth and death
   for (const Node* node : pool.free_)
     for (; node != nullptr; node = node->next) ++free_count;
-  if (free_count != pool.carved_) return;
+  if (free_count != pool.carved_) {
+    pool.vain_trims_ = std::min(2 * pool.vain_trims_ + 1, kSkippedMax);
+    pool.trims_to_skip_ = pool.vain_trims_;
+    return;
+  }
   while (pool.slabs_ != nullptr) {
     Slab* slab = pool.slabs_;
     pool.slabs_ = slab->next;
@@ -51,6 +59,7 @@ void FramePool::trim() noexcept {
   pool.uncarved_ = 0;
   pool.reserved_bytes_ = 0;
   pool.carved_ = 0;
+  pool.vain_trims_ = 0;
 }
 
 }  // namespace coracle::internals

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -44,7 +45,8 @@ class FramePool {
   }
 
   /// Gives all memory of the calling thread's own pool back, if it is in use and no frame lives in it. Called when a
-  /// loop ends.
+  /// loop ends. To know it takes a walk over all free frames: where frames outlive loops, perhaps for ever, only each
+  /// second, fourth ... call looks, at last one of kSkippedMax + 1.
   static void trim() noexcept;
 
   /// Bytes that the pool in use has taken from the system so far.
@@ -70,7 +72,8 @@ class FramePool {
       kFine / kGrain - kFine / kCoarseGrain;  // added to a coarse class's number
   static constexpr std::size_t kClasses = kFirstCoarse + kLargest / kCoarseGrain + 1;
   static constexpr std::size_t kSlabBytes = 64 * 1024;
-  static constexpr std::size_t kBatchBytes = 4096;  // what a class is given at a time, or one frame
+  static constexpr std::uint32_t kSkippedMax = 255;  // calls of trim(), as 2^n - 1
+  static constexpr std::size_t kBatchBytes = 4096;   // what a class is given at a time, or one frame
 
   static constexpr std::size_t index_of(std::size_t bytes) {
     return bytes <= kFine ? (bytes + kGrain - 1) / kGrain : kFirstCoarse + (bytes + kCoarseGrain - 1) / kCoarseGrain;
@@ -85,7 +88,9 @@ class FramePool {
   Slab* slabs_ = nullptr;
   std::size_t uncarved_ = 0;  // bytes at the end of the first slab that no class has been given
   std::size_t reserved_bytes_ = 0;
-  std::size_t carved_ = 0;  // frames that the slabs were cut into: those in free_, and the live ones
+  std::size_t carved_ = 0;           // frames that the slabs were cut into: those in free_, and the live ones
+  std::uint32_t vain_trims_ = 0;     // how many calls of trim() were skipped behind the last one that was in vain
+  std::uint32_t trims_to_skip_ = 0;  // how many of these are left
 
   // Trivially destructible on purpose: access then needs no initialisation guard.
   static constinit thread_local FramePool own_;

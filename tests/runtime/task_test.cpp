@@ -188,6 +188,14 @@ TEST_CASE("task: awaiting ready tasks takes no memory from the system once the p
   CHECK(FramePool::reserved_bytes() == before);
 }
 
+TEST_CASE("task: a thread's frames go back to the system after its loops, also when some have outlived many of them") {
+  void* const outliving = FramePool::allocate(100);
+  for (int loop = 0; loop < 1000; ++loop) EventLoop().run(yield_often(1));
+  FramePool::release(outliving, 100);
+  for (int loop = 0; loop < 256; ++loop) EventLoop().run(yield_often(1));
+  CHECK(FramePool::reserved_bytes() == 0);
+}
+
 TEST_CASE("task: one frame of every size takes a few pages for each class of sizes, whatever a class may need later") {
   constexpr std::size_t kSizes = 8192;
   const std::size_t before = FramePool::reserved_bytes();
