@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/brief.hpp"
+#include "tests/pattern.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/seeds.hpp"
 #include "tests/sim/job.hpp"
@@ -29,26 +30,12 @@ constexpr BroadcastMethod kMethods[] = {BroadcastMethod::plain, BroadcastMethod:
                                         BroadcastMethod::competitive};
 constexpr BroadcastTree kTrees[] = {BroadcastTree::binomial, BroadcastTree::recursive_doubling, BroadcastTree::ring};
 
-std::byte pattern(std::uint64_t root, std::uint64_t place, std::uint64_t round) {
-  return static_cast<std::byte>((root * 131 + place * 7 + place / 251 + round * 29) & 0xff);
-}
-
-void fill(std::span<std::byte> data, std::uint64_t root, std::uint64_t round) {
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = pattern(root, i, round);
-}
-
-bool matches(std::span<const std::byte> data, std::uint64_t root, std::uint64_t round) {
-  for (std::size_t i = 0; i < data.size(); ++i)
-    if (data[i] != pattern(root, i, round)) return false;
-  return true;
-}
-
 /// One broadcast of `bytes` from `root`, its result checked.
 Task<> broadcast_once(Team& team, std::uint32_t root, std::size_t bytes, BroadcastChoice choice, std::uint64_t round) {
   std::vector<std::byte> data(bytes);
-  if (team.index() == root) fill(data, root, round);
+  if (team.index() == root) test::write_pattern(data, root, round);
   co_await team.broadcast(data, root, choice);
-  EXPECT(matches(data, root, round));
+  EXPECT(test::holds_pattern(data, root, round));
 }
 
 std::vector<BroadcastChoice> choices_for(std::uint32_t nodes) {

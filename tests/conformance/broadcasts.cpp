@@ -14,12 +14,9 @@ using std::chrono::microseconds;
 Task<> broadcast_once(Rank& self, Team& team, std::size_t bytes, std::uint64_t round, BroadcastChoice choice) {
   const auto root = static_cast<std::uint32_t>(round * 7 % team.size());
   std::vector<std::byte> data(bytes);
-  if (team.index() == root)
-    for (std::size_t i = 0; i < bytes; ++i) data[i] = pattern(root, i, round);
+  if (team.index() == root) write_pattern(data, root, round);
   co_await team.broadcast(std::span(data), root, choice);
-  bool whole = true;
-  for (std::size_t i = 0; i < bytes; ++i) whole = whole && data[i] == pattern(root, i, round);
-  CHECK_HERE(whole);
+  CHECK_HERE(holds_pattern(data, root, round));
 }
 
 std::vector<BroadcastChoice> choices(Rank& self) {

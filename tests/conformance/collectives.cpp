@@ -92,24 +92,28 @@ Task<> late_members(Rank& self) {
       co_await wait_if_late();
       co_await team.gather(mine, std::span(all), root);
       std::fill(mine.begin(), mine.end(), ~0U);
-      for (std::size_t i = 0; is_root && i < all.size(); ++i) CHECK_HERE(all[i] == at(i / count + round, i % count));
+      bool right = true;
+      for (std::size_t i = 0; is_root && i < all.size(); ++i) right &= all[i] == at(i / count + round, i % count);
       co_await wait_if_late();
       co_await team.scatter(all, std::span(mine), root);
       std::fill(all.begin(), all.end(), ~0U);
-      for (std::size_t i = 0; i < count; ++i) CHECK_HERE(mine[i] == at(self.id() + round, i));
+      for (std::size_t i = 0; i < count; ++i) right &= mine[i] == at(self.id() + round, i);
+      CHECK_HERE(right);
       co_await wait_if_late();
       co_await team.reduce(mine, std::plus(), root);
       const std::vector<std::uint32_t> sum = is_root ? mine : std::vector<std::uint32_t>();
       std::fill(mine.begin(), mine.end(), ~0U);
       const std::uint32_t writers = team.size() * (team.size() - 1) / 2 + team.size() * round;
       for (std::size_t i = 0; is_root && i < count; ++i)
-        CHECK_HERE(sum[i] == writers * 1'000'003 + team.size() * static_cast<std::uint32_t>(i));
+        right &= sum[i] == writers * 1'000'003 + team.size() * static_cast<std::uint32_t>(i);
+      CHECK_HERE(right);
       fill();
       co_await wait_if_late();
       co_await team.broadcast(mine, root);
       const std::vector<std::uint32_t> there = mine;
       std::fill(mine.begin(), mine.end(), ~0U);
-      for (std::size_t i = 0; i < count; ++i) CHECK_HERE(there[i] == at(root + round, i));
+      for (std::size_t i = 0; i < count; ++i) right &= there[i] == at(root + round, i);
+      CHECK_HERE(right);
     }
   }
 }

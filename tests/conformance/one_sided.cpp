@@ -14,15 +14,6 @@ void check(bool condition, Rank& self, const char* what, int line) {
 
 namespace {
 
-void fill(std::span<std::byte> bytes, std::uint64_t writer, std::uint64_t round) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(writer, i, round);
-}
-bool holds(std::span<const std::byte> bytes, std::uint64_t writer, std::uint64_t round) {
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] != pattern(writer, i, round)) return false;
-  return true;
-}
-
 std::uint32_t right_of(Rank& self) {
   return (self.id() + 1) % self.size();
 }
@@ -88,14 +79,14 @@ Task<> transfers(Rank& self) {
     ++round;
     slab[bytes] = std::byte{0xee};
     co_await self.world().barrier();
-    fill(std::span(buffer).first(bytes), self.id(), round);
+    write_pattern(std::span(buffer).first(bytes), self.id(), round);
     co_await self.put(std::span(buffer).first(bytes), places[right_of(self)]);
     co_await self.world().barrier();
-    CHECK_HERE(holds(slab.local().first(bytes), left_of(self), round));
+    CHECK_HERE(holds_pattern(slab.local().first(bytes), left_of(self), round));
     CHECK_HERE(slab[bytes] == std::byte{0xee});
     buffer.assign(buffer.size(), std::byte{0});
     co_await self.get(places[right_of(self)], std::span(buffer).first(bytes));
-    CHECK_HERE(holds(std::span(buffer).first(bytes), self.id(), round));
+    CHECK_HERE(holds_pattern(std::span(buffer).first(bytes), self.id(), round));
     co_await self.world().barrier();
   }
   const Remote<std::uint32_t> word = places[right_of(self)].as<std::uint32_t>() + 3;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tests/brief.hpp"
+#include "tests/pattern.hpp"
 
 namespace coracle::internals::conformance {
 
@@ -39,14 +40,12 @@ Task<> missing_places(Rank& self);
 /// times at random.
 using test::is_brief;
 
+using test::holds_pattern;
+using test::pattern;
+using test::write_pattern;
+
 /// Ends the job with a message when `condition` does not hold.
 void check(bool condition, Rank& self, const char* what, int line);
-
-/// A byte that depends on who wrote it, where and in which round; others 2^n bytes further.
-constexpr std::byte pattern(std::uint64_t writer, std::uint64_t place, std::uint64_t round) {
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 by the golden ratio
-  return static_cast<std::byte>(((place * kGolden) >> 56) + writer * 131 + round * 29);
-}
 
 }  // namespace coracle::internals::conformance
 

@@ -18,7 +18,7 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
   const std::uint32_t right = (team.index() + 1) % team.size();
   const std::uint32_t left = (team.index() + team.size() - 1) % team.size();
   std::vector<std::byte> mine(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) mine[i] = pattern(team.index(), i, round);
+  write_pattern(mine, team.index(), round);
   std::vector<std::byte> theirs(bytes);
   if (round % 2 == 0) {
     const Received received = co_await team.send_recv(std::span(mine), right, round, std::span(theirs), left, round);
@@ -32,9 +32,7 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
     CHECK_HERE(received.source == left);
     co_await sent.done();
   }
-  bool whole = true;
-  for (std::size_t i = 0; i < bytes; ++i) whole = whole && theirs[i] == pattern(left, i, round);
-  CHECK_HERE(whole);
+  CHECK_HERE(holds_pattern(theirs, left, round));
 }
 
 }  // namespace

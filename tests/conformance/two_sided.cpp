@@ -30,8 +30,7 @@ void on_message(Rank& rank, const Message& message) {
   received.bytes += message.payload().size();
   const std::uint64_t number = message.argument(0);
   if (number != ++received.last_of[message.source()]) received.good = false;  // in order, none lost, none doubled
-  for (std::size_t i = 0; i < message.payload().size(); ++i)
-    if (message.payload()[i] != pattern(message.source(), i, number)) received.good = false;
+  if (!holds_pattern(message.payload(), message.source(), number)) received.good = false;
 }
 
 void on_reply(Rank& rank, const Message& message) {
@@ -48,14 +47,13 @@ void on_wide_reply(Rank& rank, const Message& message) {
   Received& received = rank.local<Received>();
   const std::uint64_t number = message.argument(0);
   if (number != ++received.wide_replies) received.good = false;  // as on_message
-  for (std::size_t i = 0; i < message.payload().size(); ++i)
-    if (message.payload()[i] != pattern(message.source(), i, number)) received.good = false;
+  if (!holds_pattern(message.payload(), message.source(), number)) received.good = false;
 }
 
 void on_wide_question(Rank& rank, const Message& message) {
   constexpr std::size_t kBytesMax = 8160;  // with its header 128 lines of a ring of 1024
   std::vector<std::byte> payload(std::min(kBytesMax, message.reply_bytes_max()));
-  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = pattern(rank.id(), i, message.argument(0));
+  write_pattern(payload, rank.id(), message.argument(0));
   message.reply(on_wide_reply, payload, {message.argument(0)});
 }
 
@@ -83,7 +81,7 @@ Task<> send_many(Rank& self, std::uint32_t peer, std::uint64_t count, std::size_
     constexpr std::size_t kSizes[] = {0, 8, 31, 32, 33, 100, 4096, 8192, 8193, 100'000};
     const std::size_t bytes = kSizes[(number * 7 + self.id()) % std::size(kSizes)];
     payload.resize(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) payload[i] = pattern(self.id(), i, number);
+    write_pattern(payload, self.id(), number);
     co_await self.request(peer, on_message, payload, number);
     sent_bytes += bytes;
   }
@@ -126,10 +124,9 @@ Task<> broadcasts(Rank& self, Team& team) {
        {std::size_t{0}, std::size_t{1}, std::size_t{8192}, std::size_t{8193}, std::size_t{300'000}}) {
     for (std::uint32_t root = 0; root < std::min(team.size(), 4U); ++root) {
       std::vector<std::byte> data(bytes);
-      if (team.index() == root)
-        for (std::size_t i = 0; i < bytes; ++i) data[i] = pattern(root, i, bytes);
+      if (team.index() == root) write_pattern(data, root, bytes);
       co_await team.broadcast(std::span(data), root);
-      for (std::size_t i = 0; i < bytes; ++i) CHECK_HERE(data[i] == pattern(root, i, bytes));
+      CHECK_HERE(holds_pattern(data, root, bytes));
     }
   }
 }

@@ -28,9 +28,21 @@ std::uint64_t Typemap::block_count() const {
 }
 
 bool Typemap::overlaps() const {
-  std::vector<std::int64_t> sorted = bytes;
-  std::sort(sorted.begin(), sorted.end());
-  return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  constexpr std::uint64_t kBitsMax = 256 << 20;  // in bytes, of which each has a bit
+  const std::int64_t lowest = true_lower_bound();
+  const auto reach = static_cast<std::uint64_t>(true_upper_bound() - lowest);
+  if (reach > kBitsMax) {
+    std::vector<std::int64_t> sorted = bytes;
+    std::sort(sorted.begin(), sorted.end());
+    return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  }
+  std::vector<bool> seen(reach);
+  for (const std::int64_t byte : bytes) {
+    const auto place = static_cast<std::size_t>(byte - lowest);
+    if (seen[place]) return true;
+    seen[place] = true;
+  }
+  return false;
 }
 
 void Typemap::append(const Typemap& other, std::int64_t displacement) {
@@ -40,8 +52,9 @@ void Typemap::append(const Typemap& other, std::int64_t displacement) {
 }
 
 Typemap Typemap::repeated(std::int64_t count) const {
+  const std::int64_t apart = extent();
   Typemap all;
-  for (std::int64_t i = 0; i < count; ++i) all.append(*this, i * extent());
+  for (std::int64_t i = 0; i < count; ++i) all.append(*this, i * apart);
   return all;
 }
 
