@@ -121,6 +121,8 @@ Task<> scatter_on_node(Team& team, LocalCollective& local, std::span<const std::
   const OthersBlocks others{part, bytes, index};
   if (!small)
     local.expose(part, 1);
+  else if (!local.round().copies_at_once() && others.bytes() > Contribution::kInlineBytesMax)
+    co_await others.give_in_time(local);
   else if (!others.try_give(local))
     co_await others.give(local);
   // Meanwhile others take theirs.

@@ -6,6 +6,7 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/combinators.hpp"
+#include "runtime/rank/read_exposures.hpp"
 
 namespace coracle::internals {
 
@@ -23,6 +24,8 @@ Task<> AskedPieces::fetch(std::uint32_t peer, std::uint64_t address, std::span<s
 
 void AskedPieces::on_asked(Rank& rank, const Message& message) {
   const std::span data(reinterpret_cast<const std::byte*>(message.argument(0)), message.argument(1));
+  CORACLE_ASSERT(rank.core().read_exposures().covers(message.argument(0), data.size()),
+                 "rank {} asks for {} bytes that no collective offers", message.source(), data.size());
   rank.service().spawn(ignore_loss(send(rank, message.source(), data, message.argument(2))));
 }
 
@@ -41,9 +44,10 @@ void AskedPieces::on_piece(Rank& rank, const Message& message) {
   Arriving& arriving = *found->second;
   const std::span<const std::byte> piece = message.payload();
   const std::uint64_t begin = message.argument(1);
-  CORACLE_ASSERT(piece.size() <= arriving.missing && begin + piece.size() <= arriving.target.size(),
-                 "a piece of {} bytes from rank {}, of which {} are missing", piece.size(), message.source(),
-                 arriving.missing);
+  CORACLE_ASSERT(message.source() == arriving.peer && begin <= arriving.target.size() &&
+                     piece.size() <= std::min(arriving.missing, arriving.target.size() - begin),
+                 "a piece of {} bytes from rank {}, where {} of rank {} are missing", piece.size(), message.source(),
+                 arriving.missing, arriving.peer);
   std::memcpy(arriving.target.data() + begin, piece.data(), piece.size());
   arriving.missing -= piece.size();
   if (arriving.missing == 0) arriving.whole.set();

@@ -24,10 +24,11 @@ class AskedPieces {
  private:
   /// What is asked for, as long as somebody waits for it: of a peer that is lost pieces may still come.
   struct Arriving {
-    Arriving(AskedPieces& asker, std::uint32_t peer, std::span<std::byte> where)
-        : target(where),
+    Arriving(AskedPieces& asker, std::uint32_t from, std::span<std::byte> where)
+        : peer(from),
+          target(where),
           missing(where.size()),
-          whole(asker.rank_.core(), "collective", peer),
+          whole(asker.rank_.core(), "collective", from),
           all(asker.arriving_),
           number(++asker.last_number_) {
       all.emplace(number, this);
@@ -36,6 +37,7 @@ class AskedPieces {
     Arriving(const Arriving&) = delete;
     Arriving& operator=(const Arriving&) = delete;
 
+    const std::uint32_t peer;
     std::span<std::byte> target;
     std::size_t missing;
     PeerEvent whole;

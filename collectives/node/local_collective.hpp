@@ -129,7 +129,7 @@ namespace coracle::internals::within {
 
 // --- ways among the members of a team on one node ---
 
-// The first three are the same at every member.
+// The first four are the same at every member.
 
 /// Data up to this size is left in the arena, so that its giver need not wait until all have it.
 std::size_t given_bytes_max(Team& team) noexcept;
@@ -158,8 +158,8 @@ Task<> take_all(LocalCollective& local, TargetOf target_of) {
     co_await local.take(other, 0, target);
   }
 }
-/// The leader's part of a scatter: the other local members fetch() from `data`. `step`: greater than any of all
-/// before; 1 if `data` is small, which it gives. Else it returns when all have theirs.
+/// The other local members fetch() from `data`. `step`: greater than any of all before; 1 if `data` is small, which it
+/// gives. Else it returns when all have theirs.
 Task<> hand_out(LocalCollective& local, std::span<const std::byte> data, std::uint64_t step, bool small = false);
 /// A local member's part, of the `whole_bytes` that the leader has.
 Task<> fetch(LocalCollective& local, std::uint32_t leader, std::size_t whole_bytes, std::size_t offset,
@@ -195,7 +195,7 @@ Task<> combine_in_order(LocalCollective& local, std::span<const std::byte> own, 
 Task<> reduce_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                     std::uint32_t root, const Reduction& reduction);
 
-/// Whether local members can expose their values, and two results of one element fit into the arena: the same at all
+/// Whether local members reach each other's values, and two results of one element fit into the arena: the same at all
 /// members.
 bool suits_reduce_large(Team& team, const Reduction& reduction) noexcept;
 
@@ -208,8 +208,8 @@ enum class Takers : bool { all, one };
 Task<std::uint64_t> reduce_large(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> result,
                                  Takers takers, const Reduction& reduction);
 
-/// Whether all of a team on one node, which can't expose their values (`process`), have room for pieces of them in
-/// their arenas: the same at all members.
+/// Whether all of a team on one node, which don't reach each other's values (`process`), have room for pieces of them
+/// in their arenas: the same at all members.
 bool suits_reduce_staged(Team& team, const Reduction& reduction) noexcept;
 
 /// As reduce_large(), but each local member copies its values, piece by piece, to where the others reach them.

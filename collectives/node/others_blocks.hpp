@@ -28,11 +28,24 @@ struct OthersBlocks {
     copy_short(source.first(before), room);
     copy_short(source.subspan(before + block_bytes), room + before);
   }
+  /// Of more than a contribution holds not in `sim`, where copies take time; neither is give().
   bool try_give(LocalCollective& local) const {
     return local.try_give_made(bytes(), [this](std::byte* room) { write(room); });
   }
   Task<> give(LocalCollective& local) const {
     return local.give_made(bytes(), [blocks = *this](std::byte* room) { blocks.write(room); });
+  }
+  /// As give() in `sim`.
+  Task<> give_in_time(LocalCollective& local) const { return copy_and_give(local, *this); }
+
+ private:
+  static Task<> copy_and_give(LocalCollective& local, OthersBlocks blocks) {
+    const std::size_t bytes = blocks.bytes();
+    const std::size_t before = blocks.own * blocks.block_bytes;
+    std::byte* room = co_await local.round().allocate_when_free(bytes);
+    if (before > 0) co_await local.round().copy_own(blocks.source.first(before), room);
+    if (before < bytes) co_await local.round().copy_own(blocks.source.last(bytes - before), room + before);
+    local.expose({room, bytes}, 1);
   }
 };
 

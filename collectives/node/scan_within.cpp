@@ -70,9 +70,9 @@ bool arena_suits(const NodeArea& node_area, std::size_t bytes, const Reduction& 
   return piece <= node_area.room_bytes_max() && bytes / piece < kPiecesMax;
 }
 
-/// Whether each hands on copies: where nothing can be exposed, and where its arena is no hindrance. Nobody waits for
-/// the next one then; and what a program writes again, as its values, is not in the caches of others, which would have
-/// to give it back line by line.
+/// Whether each hands on copies: where members don't reach each other's values, and where its arena is no hindrance.
+/// Nobody waits for the next one then; and what a program writes again, as its values, is not in the caches of others,
+/// which would have to give it back line by line.
 bool is_staged(Team& team, Round& round, bool is_roomy) noexcept {
   return !reaches(team) || (is_roomy && round.copies_at_once());
 }

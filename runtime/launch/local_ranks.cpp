@@ -115,6 +115,7 @@ void LocalRanks::find_programs() {
   for (std::uint32_t program = first; program <= last; ++program) {
     const InDirectory there(options_.programs[program].directory);
     paths_[program] = find_program(options_.programs[program].program);
+    readable_ = readable_ && ::access(paths_[program].c_str(), R_OK) == 0;  // the path may be relative
     preloads_[program] = mpi_.preload_for(paths_[program]);
   }
   if (first != last) libraries_.emplace();
@@ -124,8 +125,7 @@ void LocalRanks::find_programs() {
 bool LocalRanks::copies_by_kernel() const {
   const JobShape& shape = options_.shape;
   if (shape.placement != Placement::process || shape.messages.scheme == RendezvousScheme::shm) return false;
-  const auto is_readable = [](const std::string& path) { return path.empty() || ::access(path.c_str(), R_OK) == 0; };
-  return std::all_of(paths_.begin(), paths_.end(), is_readable) && is_other_memory_in_reach();
+  return readable_ && is_other_memory_in_reach();
 }
 
 LocalRanks::~LocalRanks() {

@@ -87,6 +87,7 @@ class LocalRanks {
   MpiLibraries mpi_;
   std::vector<std::string> paths_;     ///< Of the job's programs; "" for one that no rank of this node runs.
   std::vector<std::string> preloads_;  ///< Of the same (MpiLibraries::preload_for).
+  bool readable_ = true;               ///< All of the same, by their users.
   std::vector<std::vector<int>> cores_;
   JobRegion region_;
   std::optional<pvas::AddressSpace> space_;

@@ -42,6 +42,8 @@ class FlagWaits final : public PolledWaits<FlagWait> {
   /// Raisers may be light from now on; all ranks of the node do this, or none.
   void fence_before_sleep(const FenceOfAll& fence) noexcept { fence_ = fence; }
   bool fences() const noexcept { return fence_.has_value(); }
+  /// Whether others may raise a flag while this rank looks at it; in `sim` they run when it waits.
+  bool look_on() const noexcept { return loop().spins() && !announces_; }
   /// For others of this rank's loop that wait for what is raised lightly: between their saying so and their last look.
   void pass_fence() const noexcept {
     if (fence_) fence_->pass();
@@ -69,7 +71,7 @@ class [[nodiscard]] FlagWait final : public Waiter, private LossObserver {
 
   WaitDetail detail() const noexcept override { return {WaitKind::collective}; }
   bool await_ready() const noexcept {
-    return flag_.reached(at_least_) || (waits_.loop().spins() && look_for(flag_, at_least_));
+    return flag_.reached(at_least_) || (waits_.look_on() && look_for(flag_, at_least_));
   }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> self) {

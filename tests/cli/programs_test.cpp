@@ -101,6 +101,20 @@ TEST_CASE("coracle run: a relative program is looked for in its own folder") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("coracle run: ranks of a relative program copy as those of one that is named whole") {
+  const std::filesystem::path program = test_program("tells_copies");
+  Command whole({"run", "-n", "2", "--place", "process", program.string()});
+  CHECK(whole.wait() == 0);
+  CHECK_MESSAGE(whole.output().find("by the kernel\n") != std::string::npos, all_of(whole));
+  Command relative({"run", "-n", "2", "--place", "process", "--wdir", program.parent_path().string(),
+                    "./" + program.filename().string()});
+  CHECK(relative.wait() == 0);
+  CHECK_MESSAGE(relative.output() == whole.output(), all_of(relative));
+  Command by_memory({"run", "-n", "2", "--place", "process", "--intranode", "shm", program.string()});
+  CHECK(by_memory.wait() == 0);
+  CHECK_MESSAGE(by_memory.output() == "not by the kernel\n", all_of(by_memory));
+}
+
 TEST_CASE("coracle run: the same program of Coracle's own may be several of a job's, and different ones are refused") {
   const std::string hello = coracle::internals::test::in_build("apps/hello");
   for (const std::string& placement : process_placements()) {

@@ -320,4 +320,27 @@ TEST_CASE("scatter: of long blocks nobody waits for a late member of its node") 
   CHECK(latest_ns < static_cast<std::uint64_t>(kLate.count()));  // of virtual time
 }
 
+namespace {
+
+/// What the root of a scatter on one node waits for itself, in virtual time.
+std::uint64_t scatter_ns(std::size_t block_bytes) {
+  std::uint64_t taken_ns = 0;
+  run_on({4, 1}, [&](Rank& self) -> Task<> {
+    const std::vector<std::byte> all(self.id() == 0 ? block_bytes * self.size() : 0);
+    std::vector<std::byte> mine(block_bytes);
+    co_await self.world().barrier();
+    const std::uint64_t begin_ns = self.loop().exact_now_ns();
+    co_await self.world().scatter(all, std::span(mine), 0);
+    if (self.id() == 0) taken_ns = self.loop().exact_now_ns() - begin_ns;
+    co_await self.world().barrier();
+  });
+  return taken_ns;
+}
+
+}  // namespace
+
+TEST_CASE("scatter: the root's copy of the blocks that it gives takes time in a simulated job") {
+  CHECK(scatter_ns(1'000) > scatter_ns(100));
+}
+
 }  // namespace family_test
