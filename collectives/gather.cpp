@@ -227,8 +227,7 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   std::optional<Task<>> short_one;
   if (same_size && team.size() > 1) {
     check_at_root(call, team, blocks, all.size(), mine.size());
-    if (gather_short(team, mine, all, root, where, RunTask::keeping(short_one)) && short_one)
-      return std::move(*short_one);
+    if (gather_short(team, mine, all, root, where, RunTask::keeping(short_one))) return std::move(short_one).value();
   }
   return gather_by_levels(team, mine, all, std::move(blocks), same_size, algorithm, call);
 }
@@ -240,8 +239,7 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
   std::optional<Task<>> short_one;
   if (same_size && team.size() > 1) {
     check_at_root(call, team, blocks, all.size(), mine.size());
-    if (scatter_short(team, all, mine, root, where, RunTask::keeping(short_one)) && short_one)
-      return std::move(*short_one);
+    if (scatter_short(team, all, mine, root, where, RunTask::keeping(short_one))) return std::move(short_one).value();
   }
   if (!same_size && team.nodes().count() == 1) return scatter_parts(team, all, mine, std::move(blocks), call);
   return scatter_by_levels(team, all, mine, std::move(blocks), same_size, algorithm, call);
