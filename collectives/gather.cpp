@@ -15,6 +15,7 @@
 #include "collectives/messages/mailbox.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/others_blocks.hpp"
+#include "runtime/core/assert.hpp"
 
 namespace coracle::internals {
 namespace {
@@ -227,7 +228,9 @@ Task<> gather_bytes(Team& team, std::span<const std::byte> mine, std::span<std::
   std::optional<Task<>> short_one;
   if (same_size && team.size() > 1) {
     check_at_root(call, team, blocks, all.size(), mine.size());
-    if (gather_short(team, mine, all, root, where, RunTask::keeping(short_one))) return std::move(short_one).value();
+    const bool is_short = gather_short(team, mine, all, root, where, RunTask::keeping(short_one));
+    CORACLE_ASSERT(is_short == short_one.has_value(), "a short collective has kept no task");
+    if (short_one) return std::move(*short_one);
   }
   return gather_by_levels(team, mine, all, std::move(blocks), same_size, algorithm, call);
 }
@@ -239,7 +242,9 @@ Task<> scatter_bytes(Team& team, std::span<const std::byte> all, std::span<std::
   std::optional<Task<>> short_one;
   if (same_size && team.size() > 1) {
     check_at_root(call, team, blocks, all.size(), mine.size());
-    if (scatter_short(team, all, mine, root, where, RunTask::keeping(short_one))) return std::move(short_one).value();
+    const bool is_short = scatter_short(team, all, mine, root, where, RunTask::keeping(short_one));
+    CORACLE_ASSERT(is_short == short_one.has_value(), "a short collective has kept no task");
+    if (short_one) return std::move(*short_one);
   }
   if (!same_size && team.nodes().count() == 1) return scatter_parts(team, all, mine, std::move(blocks), call);
   return scatter_by_levels(team, all, mine, std::move(blocks), same_size, algorithm, call);
