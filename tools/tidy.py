@@ -4,7 +4,7 @@ directory given: over those that are compiled together at once, since most of it
 of these must also compile alone, so that none lives on what another includes; with all headers of the standard library
 and of fmt, precompiled, since these are most of the time (std_includes.py looks at them). What passed once is not
 checked again, in whatever clone, until the text that the compiler sees changes: the user's cache folder keeps a mark.
-Not where the environment has CI, since nothing is kept there and these texts are an eighth of the time."""
+Not where the environment has CI, since nothing is kept there, and preprocessing each source takes a fifth of a second."""
 
 import concurrent.futures
 import hashlib
