@@ -35,17 +35,14 @@ struct OthersBlocks {
   Task<> give(LocalCollective& local) const {
     return local.give_made(bytes(), [blocks = *this](std::byte* room) { blocks.write(room); });
   }
-  /// As give() in `sim`.
-  Task<> give_in_time(LocalCollective& local) const { return copy_and_give(local, *this); }
-
- private:
-  static Task<> copy_and_give(LocalCollective& local, OthersBlocks blocks) {
-    const std::size_t bytes = blocks.bytes();
-    const std::size_t before = blocks.own * blocks.block_bytes;
-    std::byte* room = co_await local.round().allocate_when_free(bytes);
-    if (before > 0) co_await local.round().copy_own(blocks.source.first(before), room);
-    if (before < bytes) co_await local.round().copy_own(blocks.source.last(bytes - before), room + before);
-    local.expose({room, bytes}, 1);
+  /// As give() in `sim`. This must live until it has ended.
+  Task<> give_in_time(LocalCollective& local) const {
+    const std::size_t whole = bytes();
+    const std::size_t before = own * block_bytes;
+    std::byte* room = co_await local.round().allocate_when_free(whole);
+    if (before > 0) co_await local.round().copy_own(source.first(before), room);
+    if (before < whole) co_await local.round().copy_own(source.last(whole - before), room + before);
+    local.expose({room, whole}, 1);
   }
 };
 

@@ -46,8 +46,7 @@ class FramePool {
 
   /// Gives all memory of the calling thread's own pool back, if it is in use and no frame lives in it. Called when a
   /// loop ends. To know it takes a walk over all free frames: where frames outlive loops, perhaps for ever, only each
-  /// second, fourth ... call looks, at last one of kSkippedMax + 1;
-  /// what a thread's last call has skipped stays.
+  /// second, fourth ... call looks, at last one of kSkippedMax + 1; what a thread's last call has skipped stays.
   static void trim() noexcept;
 
   /// Bytes that the pool in use has taken from the system so far.
