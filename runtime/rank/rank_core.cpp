@@ -90,26 +90,28 @@ void RankCore::refuse_length(Operation& operation) noexcept {
     operation.finish(Errc::out_of_segment);
 }
 
-bool RankCore::copy_and_signal_now(Operation& operation) noexcept {
-  if (operation.verb == Operation::Verb::put) {
-    std::byte* target = addresses_.reach_lasting(operation.remote, operation.bytes);
-    std::byte* signal = addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t));
-    if (target == nullptr || signal == nullptr) {
-      if (operation.signal.rank < region_.shape().size) return false;
-      operation.finish(Errc::no_such_peer);  // transports take it for one of the target's
-      return true;
-    }
-    if (operation.bytes > 0) std::memcpy(target, operation.local, operation.bytes);
-    local::raise_signal(signal, operation.signal_add, region_.block(operation.signal.rank).doorbell);
-  } else {
-    std::byte* place = addresses_.reach_lasting(operation.remote, operation.width);
-    if (place == nullptr) return false;
-    if (reinterpret_cast<std::uintptr_t>(place) % operation.width != 0) {
-      operation.finish(Errc::misaligned);
-      return true;
-    }
-    local::perform_atomic(operation, place);
+bool RankCore::put_and_signal_now(Operation& operation) noexcept {
+  std::byte* target = addresses_.reach_lasting(operation.remote, operation.bytes);
+  std::byte* signal = addresses_.reach_lasting(operation.signal, sizeof(std::uint64_t));
+  if (target == nullptr || signal == nullptr) {
+    if (operation.signal.rank < region_.shape().size) return false;
+    operation.finish(Errc::no_such_peer);  // transports take it for one of the target's
+    return true;
   }
+  if (operation.bytes > 0) std::memcpy(target, operation.local, operation.bytes);
+  local::raise_signal(signal, operation.signal_add, region_.block(operation.signal.rank).doorbell);
+  operation.finish();
+  return true;
+}
+
+bool RankCore::perform_atomic_now(Operation& operation) noexcept {
+  std::byte* place = addresses_.reach_lasting(operation.remote, operation.width);
+  if (place == nullptr) return false;
+  if (!local::is_aligned(place, operation)) {
+    operation.finish(Errc::misaligned);
+    return true;
+  }
+  local::perform_atomic(operation, place);
   operation.finish();
   return true;
 }

@@ -126,9 +126,10 @@ class RankCore {
       operation.finish_at_once();
       return true;
     }
-    return copy_and_signal_now(operation);
+    return operation.verb == Operation::Verb::put ? put_and_signal_now(operation) : perform_atomic_now(operation);
   }
-  bool copy_and_signal_now(Operation& operation) noexcept;
+  bool put_and_signal_now(Operation& operation) noexcept;
+  bool perform_atomic_now(Operation& operation) noexcept;
   void start_slowly(Operation& operation) noexcept;
   void start_looking(Operation& operation) noexcept;
   void submit(Operation& operation) noexcept {
@@ -173,7 +174,11 @@ class RankCore {
 /// The parts of operations on memory at hand, for transports.
 namespace local {
 
-/// Performs the atomic of `operation` on `place` (aligned to operation.width) and stores the old value in its result.
+/// Whether `place` may be what the atomic of `operation` is about. (Its width is 4 or 8: no division.)
+inline bool is_aligned(const std::byte* place, const Operation& operation) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(place) & (operation.width - 1U)) == 0;
+}
+/// Performs the atomic of `operation` on `place`, which is aligned for it, and stores the old value in its result.
 void perform_atomic(Operation& operation, std::byte* place) noexcept;
 /// Adds to the counter at `place` after everything this thread has written, and wakes the owner of `doorbell`.
 void raise_signal(std::byte* place, std::uint64_t add, Doorbell& doorbell) noexcept;

@@ -33,7 +33,7 @@ std::error_code move_bytes(Rank& rank, Operation& operation) noexcept {
   std::byte* there = addresses.reach(operation.remote, operation.bytes);
   if (there == nullptr) return copy_between_processes(operation, addresses, rank.core().region());
   if (operation.is_atomic()) {
-    if (reinterpret_cast<std::uintptr_t>(there) % operation.width != 0) return Errc::misaligned;
+    if (!local::is_aligned(there, operation)) return Errc::misaligned;
     local::perform_atomic(operation, there);
   } else if (operation.bytes > 0) {
     const bool is_put = operation.verb == Operation::Verb::put;
