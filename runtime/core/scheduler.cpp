@@ -9,9 +9,7 @@ ReadyQueue::ReadyQueue() : slots_(capacity_) {}
 
 void ReadyQueue::grow() {
   std::vector<std::coroutine_handle<>> slots(capacity_ * 2);
-  for (std::size_t i = 0; i < size(); ++i) slots[i] = slots_[(head_ + i) & (capacity_ - 1)];
-  tail_ = size();
-  head_ = 0;
+  for (std::size_t at = head_; at != tail_; ++at) slots[at & (slots.size() - 1)] = slots_[at & (capacity_ - 1)];
   capacity_ = slots.size();
   slots_ = std::move(slots);
 }
@@ -33,17 +31,6 @@ void Scheduler::defer(std::coroutine_handle<> coroutine) {
   stack_floor_ = kDeferAll;
 }
 
-void Scheduler::resume(std::coroutine_handle<> coroutine) {
-  resume_one(coroutine);
-  if (!deferred_.empty()) [[unlikely]]
-    run_deferred();
-  while (next_) {
-    resume_one(std::exchange(next_, nullptr));
-    if (!deferred_.empty()) [[unlikely]]
-      run_deferred();
-  }
-}
-
 /// What a start defers in turn comes before all that was deferred after it, and the parent of what has finished comes
 /// between the two: the order that nested calls would have.
 void Scheduler::run_deferred() {
@@ -56,29 +43,26 @@ void Scheduler::run_deferred() {
     const std::coroutine_handle<> coroutine = rest.back();
     rest.pop_back();
     resume_one(coroutine);
-  } while (next_ || !deferred_.empty() || !rest.empty());
+  } while (next_ || any_deferred() || !rest.empty());
 }
 
 bool Scheduler::run_ready() {
   const std::coroutine_handle<> outer = running_;  // one that turns the loop itself
-  const bool any_deferred = !deferred_.empty();    // by who turns the loop
-  if (any_deferred) [[unlikely]]
+  bool any = false;
+  if (any_deferred()) [[unlikely]] {  // by who turns the loop
     run_deferred();
-  // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again.
-  std::size_t count = ready_.size();
-  if (count == 0) {
-    if (any_deferred) [[unlikely]]
-      running_ = outer;
-    return any_deferred;
+    any = true;
   }
-  do {
+  // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again. One that
+  // turns the loop itself, as functions do that block, may take others out of the queue.
+  const std::size_t end = ready_.end();
+  for (; ready_.before(end) > 0; any = true) {
     if (order_ != nullptr) [[unlikely]]
-      ready_.swap_with_head(order_->pick(count));
+      ready_.swap_with_head(order_->pick(static_cast<std::size_t>(ready_.before(end))));
     resume(ready_.pop());
-    // Empty before that where a coroutine has turned the loop itself, as functions do that block.
-  } while (--count != 0 && !ready_.empty());
+  }
   running_ = outer;
-  return true;
+  return any;
 }
 
 bool Scheduler::poll_all() {

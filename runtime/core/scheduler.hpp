@@ -20,6 +20,11 @@ class ReadyQueue {
   bool empty() const noexcept { return head_ == tail_; }
   std::size_t size() const noexcept { return tail_ - head_; }
 
+  /// The place behind the last one; growing moves none.
+  std::size_t end() const noexcept { return tail_; }
+  /// How many are queued before the place `end`; less than one where they are gone, and others with them.
+  std::ptrdiff_t before(std::size_t end) const noexcept { return static_cast<std::ptrdiff_t>(end - head_); }
+
   void push(std::coroutine_handle<> coroutine) {
     if (size() == capacity_) [[unlikely]]
       grow();
@@ -81,7 +86,7 @@ class Scheduler {
   /// Asks each poller, then resumes what was ready. True when anything happened.
   bool turn();
   /// True when some coroutine could be resumed at once.
-  bool has_ready() const noexcept { return !ready_.empty() || !deferred_.empty(); }
+  bool has_ready() const noexcept { return !ready_.empty() || any_deferred(); }
 
   void add_poller(Poller& poller);
   void remove_poller(Poller& poller) noexcept;
@@ -120,7 +125,7 @@ class Scheduler {
   /// elsewhere.
   void begin_on_stack(const void* frame) noexcept {
     stack_limit_ = reinterpret_cast<std::uintptr_t>(frame) - kStackBytesMax;
-    if (deferred_.empty()) stack_floor_ = stack_limit_;
+    if (!any_deferred()) stack_floor_ = stack_limit_;
   }
 
   /// Resumes `coroutine` as soon as the present one has returned to the loop (used by a finished task for its parent).
@@ -169,21 +174,29 @@ class Scheduler {
   void start_with_room(std::coroutine_handle<> coroutine) {
     const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     const std::uintptr_t floor = stack_floor_;
-    if (floor == kDeferAll || frame - kSpawnStackBytes >= floor) [[likely]] {
-      start(coroutine);
-      return;
-    }
     const std::uintptr_t own = frame - kSpawnStackBytes;
+    if (own >= floor) [[likely]]
+      return coroutine.resume();
+    if (floor == kDeferAll) return defer(coroutine);
     const std::uintptr_t least = stack_limit_ - kSpawnStackBytesMax;
     const std::uintptr_t wanted = own > least ? own : least;
     stack_floor_ = wanted < floor ? wanted : floor;
     start(coroutine);
-    if (stack_floor_ != kDeferAll) stack_floor_ = floor;
+    if (!any_deferred()) stack_floor_ = floor;
   }
+  bool any_deferred() const noexcept { return stack_floor_ == kDeferAll; }
   void defer(std::coroutine_handle<> coroutine);
   void run_deferred();
   bool run_ready();
-  void resume(std::coroutine_handle<> coroutine);
+  void resume(std::coroutine_handle<> coroutine) {
+    resume_one(coroutine);
+    while (next_ || any_deferred()) {
+      if (any_deferred()) [[unlikely]]
+        run_deferred();
+      else
+        resume_one(std::exchange(next_, nullptr));
+    }
+  }
   void resume_as_told(std::coroutine_handle<> coroutine);
   void resume_one(std::coroutine_handle<> coroutine) {
     running_ = coroutine;
@@ -199,8 +212,8 @@ class Scheduler {
   std::coroutine_handle<> next_;
   std::coroutine_handle<> running_;
   std::uintptr_t stack_limit_ = 0;
-  std::uintptr_t stack_floor_ = 0;  // the limit; while starts are deferred kDeferAll
-  std::vector<std::coroutine_handle<>> deferred_;
+  std::uintptr_t stack_floor_ = 0;                 // the limit; kDeferAll if, and only if, any are deferred
+  std::vector<std::coroutine_handle<>> deferred_;  // what has begun to wait last is last
   std::uint32_t turns_ = 0;
   std::uint64_t now_ns_ = 0;
   IdlePolicy idle_;

@@ -13,23 +13,22 @@ namespace {
 /// While a task is started inside another, events are the new one's.
 class TaskOfEvents {
  public:
-  TaskOfEvents(Events* events, const PromiseBase& started) noexcept : events_(events) {
-    if (events_ == nullptr) [[likely]]
-      return;
-    starter_ = events_->task();
-    events_->enter(started.task());
+  TaskOfEvents(Events& events, const PromiseBase& started) noexcept : events_(events), starter_(events.task()) {
+    events_.enter(started.task());
   }
-  ~TaskOfEvents() {
-    if (events_ != nullptr) [[unlikely]]
-      events_->enter(starter_);
-  }
+  ~TaskOfEvents() { events_.enter(starter_); }
   TaskOfEvents(const TaskOfEvents&) = delete;
   TaskOfEvents& operator=(const TaskOfEvents&) = delete;
 
  private:
-  Events* const events_;
-  std::uint64_t starter_;
+  Events& events_;
+  const std::uint64_t starter_;
 };
+
+[[gnu::cold]] void spawn_as_told(Scheduler& loop, PromiseBase& promise) {
+  const TaskOfEvents task(*loop.events(), promise);
+  loop.spawn(promise.handle());
+}
 
 }  // namespace
 
@@ -54,9 +53,11 @@ void Scope::spawn(Task<void> child) {
   promise.parent_ = nullptr;
   promise.mode_ = PromiseBase::Mode::spawned;
   ++running_;
-  const TaskOfEvents task(loop_.events(), promise);
   try {
-    loop_.spawn(handle);
+    if (loop_.events() == nullptr) [[likely]]
+      loop_.spawn(handle);
+    else
+      spawn_as_told(loop_, promise);
   } catch (...) {  // no memory to defer it: it has not begun
     --running_;
     handle.destroy();
@@ -83,9 +84,14 @@ void Scope::fail(std::exception_ptr error) noexcept {
   }
 }
 
-void Scope::child_finished(PromiseBase& child, std::exception_ptr error) noexcept {
-  child.handle().destroy();
-  if (error) fail(std::move(error));
+void Scope::child_finished(PromiseBase& child) noexcept {
+  if (child.error_) [[unlikely]] {
+    std::exception_ptr error = std::move(child.error_);
+    child.handle().destroy();
+    fail(std::move(error));
+  } else {
+    child.handle().destroy();
+  }
   if (--running_ == 0 && join_ != nullptr) std::exchange(join_, nullptr)->complete();
 }
 
@@ -98,7 +104,7 @@ void Scope::visit(WaiterVisitor& visitor, int depth) const noexcept {
 
 void PromiseBase::finished_later() noexcept {
   if (mode_ == Mode::spawned) {
-    scope_->child_finished(*this, std::move(error_));
+    scope_->child_finished(*this);
   } else {
     loop_->resume_next(parent_->handle());
   }

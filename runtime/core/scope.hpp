@@ -118,7 +118,7 @@ class Scope : private ScopeLink {
   friend class Waiter;
   friend class PromiseBase;
 
-  void child_finished(PromiseBase& child, std::exception_ptr error) noexcept;
+  void child_finished(PromiseBase& child) noexcept;
 
   Scheduler& loop_;
   ScopeLink waiters_{Alone{}};
