@@ -64,7 +64,7 @@ enum coracle_event_kind {
   /* A table of descriptors that a DMA device works on [id, name: the device, number: the channel, bytes]. */
   CORACLE_DMA_BEGIN = 22,
   CORACLE_DMA_END = 23,
-  /* The rank has nothing to do, and its thread sleeps. */
+  /* The rank has nothing to do, and its thread sleeps, or gives the processor to others as long as any want it. */
   CORACLE_SLEEP_BEGIN = 24,
   CORACLE_SLEEP_END = 25,
   /* The rank has closed a paged segment: how often it has used a page of it, once for each page that a get, a put or a

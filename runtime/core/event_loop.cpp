@@ -9,7 +9,6 @@
 
 #include "runtime/core/assert.hpp"
 #include "runtime/core/cpu.hpp"
-#include "runtime/core/events.hpp"
 #include "runtime/core/frame_pool.hpp"
 
 namespace coracle::internals {
@@ -66,17 +65,32 @@ bool EventLoop::spin() {
 }
 
 void EventLoop::idle(std::uint32_t& idle_turns) {
+  const std::uint32_t spins = idle_policy().spins;
+  const std::uint32_t lingers = spins > 0 ? spins + idle_policy().lingers : 0;
+  const std::uint32_t yields = lingers + idle_policy().yields;
   ++idle_turns;
-  if (idle_turns <= idle_policy().spins) {
+  if (idle_turns <= spins) {
     cpu_pause();
-  } else if (idle_turns <= idle_policy().spins + idle_policy().yields) {
+  } else if (idle_turns <= lingers) {
+    if (!linger()) idle_turns = lingers;
+  } else if (idle_turns <= yields) {
     ::sched_yield();
   } else {
     sleep();
     // After a vain wake-up: yield a little, don't spin again. After a question: answer it, and sleep on.
     const bool is_asked = idle_observer_ != nullptr && idle_observer_->is_asked();
-    idle_turns = idle_policy().spins + (is_asked ? idle_policy().yields : 0);
+    idle_turns = is_asked ? yields : lingers;
   }
+}
+
+bool EventLoop::linger() {
+  // To be woken takes tens of microseconds, and on a virtual machine a hundred, which is much beside what most waits
+  // still last. Who needs this processor has it for longer than that.
+  constexpr std::uint64_t kTakenNs = 50'000;
+  tell_idle();
+  const std::uint64_t before_ns = exact_now_ns();
+  ::sched_yield();
+  return exact_now_ns() - before_ns < kTakenNs;
 }
 
 void EventLoop::sleep() {
@@ -88,8 +102,7 @@ void EventLoop::sleep() {
     if (idle_observer_ != nullptr) idle_observer_->falls_asleep();
     const std::optional<std::uint64_t> timeout_ns = until_next_timer();
     ++sleep_count_;
-    if (events() != nullptr) [[unlikely]]
-      events()->tell(CORACLE_SLEEP_BEGIN);
+    tell_idle();
     if (with_io) {
       io_->sleep(timeout_ns);
     } else {
@@ -97,11 +110,10 @@ void EventLoop::sleep() {
       doorbell_->sleep_on_futex(timeout_ns);
       if (gate_ != nullptr) gate_->close();
     }
-    if (events() != nullptr) [[unlikely]]
-      events()->tell(CORACLE_SLEEP_END);
     exact_now_ns();
     fire_rough_timers();
   }
+  tell_busy();
   doorbell_->withdraw();
 }
 

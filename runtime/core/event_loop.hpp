@@ -81,6 +81,8 @@ class EventLoop final : public Scheduler {
   friend struct DebuggerLayout;
 
   bool spin();
+  /// Yields the processor; false: somebody else has had it for a while.
+  bool linger();
   void sleep();
   /// Nanoseconds; nothing: there is none.
   std::optional<std::uint64_t> until_next_timer();

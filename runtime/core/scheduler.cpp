@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runtime/core/events.hpp"
+
 namespace coracle::internals {
 
 ReadyQueue::ReadyQueue() : slots_(capacity_) {}
@@ -53,8 +55,8 @@ bool Scheduler::run_ready() {
     run_deferred();
     any = true;
   }
-  // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again. One that
-  // turns the loop itself, as functions do that block, may take others out of the queue.
+  // Only what is ready now: coroutines that become ready meanwhile wait until the pollers have been asked again. One
+  // that turns the loop itself, as functions do that block, may take others out of the queue.
   const std::size_t end = ready_.end();
   for (; ready_.before(end) > 0; any = true) {
     if (order_ != nullptr) [[unlikely]]
@@ -73,6 +75,17 @@ bool Scheduler::poll_all() {
   return progress;
 }
 
+void Scheduler::tell_idle() noexcept {
+  if (events_ == nullptr || std::exchange(is_told_idle_, true)) [[likely]]
+    return;
+  events_->tell(CORACLE_SLEEP_BEGIN);
+}
+
+[[gnu::cold]] void Scheduler::end_telling_idle() noexcept {
+  is_told_idle_ = false;
+  if (events_ != nullptr) events_->tell(CORACLE_SLEEP_END);
+}
+
 bool Scheduler::turn() {
   bool progress = false;
   if (++turns_ % kTurnsPerClockRead == 0) {
@@ -81,6 +94,7 @@ bool Scheduler::turn() {
   }
   begin_on_stack(__builtin_frame_address(0));
   progress |= poll_all();
+  if (progress) tell_busy();
   return run_ready() || progress;
 }
 

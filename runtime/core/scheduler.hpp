@@ -69,10 +69,12 @@ class ReadyOrder {
   ~ReadyOrder() = default;
 };
 
-/// How long an idle loop burns CPU before it sleeps.
+/// How long an idle loop burns CPU before it sleeps, in turns.
 struct IdlePolicy {
-  std::uint32_t spins = 4000;  ///< Turns with a CPU pause between; 0 when ranks outnumber cores.
-  std::uint32_t yields = 20;   ///< Turns with a sched_yield between.
+  std::uint32_t spins = 4000;  ///< With a CPU pause between; 0 when ranks outnumber cores, or others need them.
+  std::uint32_t yields = 20;   ///< With a sched_yield between.
+  /// Before these, of who spins: the same, until somebody else takes the processor.
+  std::uint32_t lingers = 10'000;
 };
 
 class Events;
@@ -157,6 +159,12 @@ class Scheduler {
   ~Scheduler();
 
   bool poll_all();
+  /// Tools are told that nothing can run here, or, where they have been, that something can again.
+  void tell_idle() noexcept;
+  void tell_busy() noexcept {
+    if (is_told_idle_) [[unlikely]]
+      end_telling_idle();
+  }
   /// Those that are due by the time as of the last refresh.
   bool fire_rough_timers() noexcept { return !rough_timers_.empty() && rough_timers_.fire_due(now_ns_); }
   const std::vector<Poller*>& pollers() const noexcept { return pollers_; }
@@ -188,6 +196,7 @@ class Scheduler {
   void defer(std::coroutine_handle<> coroutine);
   void run_deferred();
   bool run_ready();
+  void end_telling_idle() noexcept;
   void resume(std::coroutine_handle<> coroutine) {
     resume_one(coroutine);
     while (next_ || any_deferred()) {
@@ -215,6 +224,7 @@ class Scheduler {
   std::uintptr_t stack_floor_ = 0;                 // the limit; kDeferAll if, and only if, any are deferred
   std::vector<std::coroutine_handle<>> deferred_;  // what has begun to wait last is last
   std::uint32_t turns_ = 0;
+  bool is_told_idle_ = false;
   std::uint64_t now_ns_ = 0;
   IdlePolicy idle_;
   TimerQueue timers_;

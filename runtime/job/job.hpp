@@ -132,17 +132,11 @@ struct alignas(64) WaitsAnswer {
 /// One rank's part of the control area.
 struct alignas(4096) RankBlock {
   Doorbell doorbell;
+  /// Seldom written; peers read some of it with every copy that the kernel makes.
   alignas(64) std::atomic<RankPhase> phase{RankPhase::starting};
   std::atomic<std::int32_t> pid{0};
   /// The kernel's number of the thread that attached: where all ranks are one process, what it runs is the rank's.
   std::atomic<std::int32_t> thread{0};
-  /// Counts reports of live coroutines that the rank has written to its standard error (see wait_report.hpp).
-  std::atomic<std::uint32_t> reports{0};
-  /// Whose exposed memory this rank, or its DMA device, is reading or writing by itself now; see ExposedAccess.
-  std::atomic<std::uint64_t> accessed{0};
-  std::atomic<std::uint64_t> accessed_by_device{0};
-  /// Of messages that the rank has offered to others, who have not taken them yet.
-  std::atomic<std::uint64_t> offered_bytes{0};
   /// Length of crash_text, once the rank has described its crash there.
   std::atomic<std::uint32_t> crash_bytes{0};
   /// The same for where the rank was running when it reported last, if it was not asleep.
@@ -151,7 +145,15 @@ struct alignas(4096) RankBlock {
   std::int32_t exit_status = 0;
   /// A listening TCP socket that the rank inherits from its launcher, for connections from other nodes; -1: none.
   std::int32_t listen_fd = -1;
-  ExposedTable exposed;
+  /// Counts reports of live coroutines that the rank has written to its standard error (see wait_report.hpp).
+  std::atomic<std::uint32_t> reports{0};
+  /// Written often, by the rank and for itself. Whose exposed memory it, or its DMA device, is reading or writing by
+  /// itself now; see ExposedAccess.
+  alignas(64) std::atomic<std::uint64_t> accessed{0};
+  std::atomic<std::uint64_t> accessed_by_device{0};
+  /// Of messages that the rank has offered to others, who have not taken them yet.
+  std::atomic<std::uint64_t> offered_bytes{0};
+  alignas(64) ExposedTable exposed;
   std::array<char, 5120> crash_text;
   WaitsAnswer waits;
 };
@@ -159,7 +161,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 21;
+  static constexpr std::uint32_t kVersion = 22;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -23,7 +23,7 @@ using internals::Task;
 /// A loop whose threads hold the lock.
 struct Shared {
   Shared() {
-    loop.set_idle_policy({.spins = 10, .yields = 2});
+    loop.set_idle_policy({.spins = 10, .yields = 2, .lingers = 0});
     loop.share(lock);
     lock.enter();
     lock.begin(loop, noted);

@@ -44,7 +44,7 @@ struct LoopWith {
     ::setenv("CORACLE_IO", BackEnd::kWish, 1);
     loop.io();
     ::unsetenv("CORACLE_IO");
-    loop.set_idle_policy({.spins = 3, .yields = 1});
+    loop.set_idle_policy({.spins = 3, .yields = 1, .lingers = 0});
   }
   Io& io() { return loop.io(); }
   EventLoop loop;

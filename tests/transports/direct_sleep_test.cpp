@@ -36,7 +36,7 @@ Task<> go_to_and_fro(Rank& self) {
 }  // namespace
 
 TEST_CASE("direct: what is sent to a rank that goes to sleep at that moment wakes it") {
-  Nodes nodes({2}, {}, IdlePolicy{.spins = 16, .yields = 0});
+  Nodes nodes({2}, {}, IdlePolicy{.spins = 16, .yields = 0, .lingers = 0});
   CHECK(nodes.run(go_to_and_fro) == Outcomes{"", ""});
 }
 
