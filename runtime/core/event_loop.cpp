@@ -73,13 +73,13 @@ void EventLoop::idle(std::uint32_t& idle_turns) {
     cpu_pause();
   } else if (idle_turns <= lingers) {
     if (!linger()) idle_turns = lingers;
+    if (is_asked()) idle_turns = yields;
   } else if (idle_turns <= yields) {
     ::sched_yield();
   } else {
     sleep();
     // After a vain wake-up: yield a little, don't spin again. After a question: answer it, and sleep on.
-    const bool is_asked = idle_observer_ != nullptr && idle_observer_->is_asked();
-    idle_turns = is_asked ? yields : lingers;
+    idle_turns = is_asked() ? yields : lingers;
   }
 }
 

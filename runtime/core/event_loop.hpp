@@ -59,6 +59,8 @@ class EventLoop final : public Scheduler {
   /// For who turns the loop himself, after `idle_turns` turns in a row that have found nothing: waits for a moment, or
   /// sleeps.
   void idle(std::uint32_t& idle_turns);
+  /// What he waited for has come, of which the loop may know nothing.
+  void end_idle() noexcept { tell_busy(); }
   /// Before the first io(): from now on several threads turn this loop, one at a time. It uses epoll, since a ring of
   /// io_uring belongs to a thread. The gate must outlive the loop.
   void share(LoopGate& gate);
@@ -80,6 +82,7 @@ class EventLoop final : public Scheduler {
  private:
   friend struct DebuggerLayout;
 
+  bool is_asked() const noexcept { return idle_observer_ != nullptr && idle_observer_->is_asked(); }
   bool spin();
   /// Yields the processor; false: somebody else has had it for a while.
   bool linger();

@@ -38,7 +38,7 @@ void Scheduler::defer(std::coroutine_handle<> coroutine) {
 void Scheduler::run_deferred() {
   std::vector<std::coroutine_handle<>> rest;  // the next one last
   do {
-    if (next_) deferred_.push_back(std::exchange(next_, nullptr));
+    if (next_) defer(std::exchange(next_, nullptr));
     rest.insert(rest.end(), deferred_.rbegin(), deferred_.rend());
     deferred_.clear();
     stack_floor_ = stack_limit_;
@@ -94,7 +94,9 @@ bool Scheduler::turn() {
   }
   begin_on_stack(__builtin_frame_address(0));
   progress |= poll_all();
-  if (progress) tell_busy();
+  // Some pollers make coroutines ready and say that they have come no further, of losses.
+  if (is_told_idle_ && (progress || has_ready())) [[unlikely]]
+    end_telling_idle();
   return run_ready() || progress;
 }
 

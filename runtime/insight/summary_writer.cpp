@@ -62,10 +62,13 @@ bool shows_work(std::uint16_t kind) noexcept {
 void WaitAccount::advance(const coracle_event& event) noexcept {
   if (!std::exchange(has_begun_, true)) facts_.begin = facts_.last = event.ticks;
   const std::uint64_t time = event.ticks - facts_.last;
-  const bool was_waiting = is_waiting_ && !shows_work(event.kind);
+  // Nothing has run while the rank was idle, though handlers of calls that come then may be the first to tell of
+  // something.
+  const bool was_waiting = is_waiting_ && (std::exchange(is_idle_, false) || !shows_work(event.kind));
   (was_waiting ? facts_.waiting : facts_.computing) += time;
   facts_.last = event.ticks;
   if (event.kind != CORACLE_SLEEP_BEGIN) return;
+  is_idle_ = true;
   is_waiting_ = true;  // also where tasks have ended, of which tools are not told
   can_run_count_ = 0;
 }

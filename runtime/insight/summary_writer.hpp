@@ -35,6 +35,7 @@ class WaitAccount {
   SummaryFacts& facts_;
   bool has_begun_ = false;  // at 0, perhaps
   bool is_waiting_ = false;
+  bool is_idle_ = false;  // as the last event has told
   std::uint64_t booked_ = 0;
   std::array<std::uint64_t, kTasksMax> can_run_{};  // in the order in which they will
   std::size_t can_run_count_ = 0;

@@ -120,6 +120,21 @@ TEST_CASE("summary: while one task can run no other's wait counts, and no moment
   CHECK(unexplained_of(read) == 0);
 }
 
+TEST_CASE("summary: a rank that was idle has waited until then, though a call that came in has begun something first") {
+  Written rank;
+  rank.tell(1, CORACLE_RANK_BEGIN), rank.write();
+  rank.begin_wait(10, kPlace, 1, 1);
+  rank.tell(15, CORACLE_SLEEP_BEGIN), rank.write();
+  rank.tell(40, CORACLE_OPERATION_BEGIN, 2, 7), rank.write();
+  rank.tell(41, CORACLE_SLEEP_END), rank.write();
+  rank.tell(50, CORACLE_OPERATION_BEGIN, 2, 8), rank.write();  // its time is that of who works
+  rank.tell(60, CORACLE_WAIT_END, 1, 1), rank.write();
+  rank.tell(61, CORACLE_RANK_END), rank.write();
+  const RankSummary read = rank.read();
+  CHECK(read.facts.waiting == 30 + 1 + 10);
+  CHECK(read.facts.computing == 9 + 9 + 1);
+}
+
 TEST_CASE("summary: tasks that can run still do when another begins to wait") {
   Written rank;
   rank.tell(1, CORACLE_RANK_BEGIN), rank.write();

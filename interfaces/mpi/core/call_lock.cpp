@@ -128,10 +128,12 @@ void CallLock::turn_for_all(const Question& done) {
       loop_->idle(idle_turns);
     }
     if (lock_.is_wanted()) {
+      loop_->end_idle();  // others go on meanwhile
       give_keeping(turner_);
       take_with(turner_);
     }
   }
+  loop_->end_idle();
 }
 
 void CallLock::sleep_until_woken(Waiting& self) {
