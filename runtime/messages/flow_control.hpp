@@ -15,6 +15,8 @@ class FlowControl {
  public:
   /// Bytes that count for a message beside its own: what keeping it takes.
   static constexpr std::size_t kMessageBytes = 128;
+  /// A receiver tells when it can give back this part of the room.
+  static constexpr std::uint64_t kToldPart = 8;
 
   /// `window_bytes`: room of each sender at each receiver.
   explicit FlowControl(std::size_t window_bytes) noexcept : window_bytes_(window_bytes) {}
@@ -33,8 +35,9 @@ class FlowControl {
   /// Sender: `peer` has received so many bytes of this rank by now.
   void received_by(std::uint32_t peer, std::uint64_t bytes) { sent_to(peer).received_bytes = bytes; }
 
-  // Receiver. All are true when it is time to tell the peer of received_from(): when that gives back half of the room
-  // that what lies here unreceived leaves to it; so it can use up nearly all of its window.
+  // Receiver. All are true when it is time to tell the peer of received_from(): when that gives back an eighth of the
+  // room that what lies here unreceived leaves to it. So it can use up nearly all of its window, and seven eighths of
+  // it if it sends them before it looks for what it is told.
 
   /// A message of `peer` has come.
   bool arrive(std::uint32_t peer, std::size_t bytes) {
@@ -87,7 +90,7 @@ class FlowControl {
   bool must_tell(Taken& taken) const noexcept {
     const std::uint64_t untold = taken.received_bytes - taken.told_bytes;
     const std::uint64_t unreceived = std::min<std::uint64_t>(taken.arrived_bytes - taken.received_bytes, window_bytes_);
-    if (untold == 0 || untold < (window_bytes_ - unreceived) / 2) return false;
+    if (untold == 0 || untold < (window_bytes_ - unreceived) / kToldPart) return false;
     taken.told_bytes = taken.received_bytes;
     return true;
   }
