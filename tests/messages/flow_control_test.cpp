@@ -31,6 +31,13 @@ struct Pair {
   void receive(std::size_t bytes) {
     if (receiver.receive(3, bytes)) tell();
   }
+  /// Short messages, each received as it comes.
+  void pass(int messages) {
+    for (int i = 0; i < messages; ++i) {
+      REQUIRE(send(8));
+      receive(8);
+    }
+  }
   void tell() {
     ++told;
     sender.received_by(7, receiver.received_from(3));
@@ -95,10 +102,7 @@ TEST_CASE("flow control: what was received before does not take away from what m
   for (int before = 0; before < 500; before += 7) {
     CAPTURE(before);
     Pair pair;
-    for (int i = 0; i < before; ++i) {
-      REQUIRE(pair.send(8));
-      pair.receive(8);
-    }
+    pair.pass(before);
     std::size_t room = 0;
     while (pair.send(8)) room += 8 + FlowControl::kMessageBytes;
     CHECK(room >= kWindow - 8 * (8 + FlowControl::kMessageBytes));
@@ -109,10 +113,7 @@ TEST_CASE("flow control: who sends many in a row, and is told of nothing meanwhi
   for (int before = 0; before < 1'000; before += 7) {
     CAPTURE(before);
     Pair pair;
-    for (int i = 0; i < before; ++i) {
-      REQUIRE(pair.send(8));
-      pair.receive(8);
-    }
+    pair.pass(before);
     std::size_t room = 0;
     while (pair.sender.take_room(7, 8)) room += 8 + FlowControl::kMessageBytes;
     CHECK(room >= kWindow / 8 * 7 - 2 * (8 + FlowControl::kMessageBytes));
