@@ -421,8 +421,10 @@ void add_options(CLI::App& run, RunWords& words) {
       ->capture_default_str();
   run.add_option("--eager", words.eager, "Messages up to this are sent before they are asked for")
       ->capture_default_str();
-  run.add_option("--unexpected", words.unexpected,
-                 "Room of each rank for messages that nobody has asked for; shared out to its senders")
+  run.add_option(
+         "--unexpected", words.unexpected,
+         "Room of each rank for messages that nobody has asked for, shared out to its senders; 16 times as much for "
+         "short ones of senders that would wait")
       ->capture_default_str();
   run.add_option("--bind", words.binding,
                  "core: one core per rank where there are enough; share: also where there are not; none")

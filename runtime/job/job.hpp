@@ -52,7 +52,8 @@ struct MessageOptions {
   RendezvousScheme scheme = RendezvousScheme::automatic;  ///< Where it can't be, the message goes as with `automatic`.
   std::uint32_t eager_bytes = kEagerBytesDefault;         ///< Longer messages wait at their sender.
   std::uint64_t unexpected_bytes = kUnexpectedBytesDefault;  ///< Room of all senders together at one receiver; no
-                                                             ///< sender gets more than a 64th.
+                                                             ///< sender gets more than a 64th. See ShortOffers for
+                                                             ///< those that would wait.
 };
 
 /// Where the ranks of a node, their launcher and the process that owns the node's devices meet. Under `pvas` drivers

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint64_t kWindowBytesMin = 4096;
 constexpr std::uint64_t kSharesMin = 64;  // in small jobs no sender needs all the room there is
+// So many times that room is there for senders that have used up theirs: else many of their programs would not go on.
+constexpr std::uint64_t kStalledTimes = 16;
 
 /// Of each sender.
 std::size_t window_bytes(Rank& rank) noexcept {
@@ -20,7 +22,8 @@ std::size_t window_bytes(Rank& rank) noexcept {
 }  // namespace
 
 void DropUnexpected::operator()(UnexpectedMessage* message) const noexcept {
-  const std::size_t bytes = sizeof(UnexpectedMessage) + (message->is_offer_ ? 0 : message->bytes_);
+  const bool is_alone = message->is_offer_ || message->was_offered();
+  const std::size_t bytes = sizeof(UnexpectedMessage) + (is_alone ? 0 : message->bytes_);
   message->~UnexpectedMessage();
   FramePool::release(message, bytes);
 }
@@ -29,6 +32,8 @@ Arrivals::Arrivals(Rank& rank, Handler room, const RendezvousHandlers& handlers)
     : rank_(rank),
       events_(rank.core().loop().events()),
       flow_control_(window_bytes(rank)),
+      short_offers_(rank, flow_control_, rank.core().region().shape().messages.unexpected_bytes * kStalledTimes,
+                    handlers.want),
       rendezvous_(rank, handlers),
       sends_(rank, handlers, rendezvous_.scheme()),
       room_handler_(room),

@@ -4,66 +4,22 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include "runtime/core/frame_pool.hpp"
 #include "runtime/messages/flow_control.hpp"
 #include "runtime/messages/matcher.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/pending.hpp"
 #include "runtime/messages/rendezvous.hpp"
+#include "runtime/messages/short_offers.hpp"
+#include "runtime/messages/unexpected_message.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/team/team.hpp"
 
 namespace coracle::internals {
-
-/// A message that came before its receive: short ones whole, of the others where they lie. One allocation, payload and
-/// all. Rank's thread only.
-class UnexpectedMessage final : public Matcher::Unexpected {
- public:
-  using Owner = UnexpectedOwner;
-
-  static Owner with(const Envelope& envelope, std::uint32_t rank, const MessageSource& payload) {
-    void* memory = FramePool::allocate(sizeof(UnexpectedMessage) + payload.bytes());
-    auto* message = new (memory) UnexpectedMessage(envelope, rank, payload.bytes());
-    read_part(payload, 0, {reinterpret_cast<std::byte*>(message + 1), payload.bytes()});
-    return Owner(message);
-  }
-  static Owner with(const Envelope& envelope, std::uint32_t rank, const ReadyToSend& offer) {
-    auto* message = new (FramePool::allocate(sizeof(UnexpectedMessage))) UnexpectedMessage(envelope, rank, offer.bytes);
-    message->is_offer_ = true;
-    message->offer_ = offer;
-    return Owner(message);
-  }
-
-  /// Where a tool is told of messages: the one of this.
-  std::uint64_t number = 0;
-
-  /// The sender.
-  std::uint32_t rank() const noexcept { return rank_; }
-  std::size_t bytes() const noexcept { return bytes_; }
-  bool is_offer() const noexcept { return is_offer_; }
-  const ReadyToSend& offer() const noexcept { return offer_; }
-  /// Of one that is none.
-  std::span<const std::byte> payload() const noexcept { return {reinterpret_cast<const std::byte*>(this + 1), bytes_}; }
-
- private:
-  friend DropUnexpected;
-
-  UnexpectedMessage(const Envelope& of, std::uint32_t rank, std::size_t bytes) noexcept
-      : Unexpected(of), rank_(rank), bytes_(bytes) {}
-  ~UnexpectedMessage() = default;
-
-  std::uint32_t rank_;
-  bool is_offer_ = false;
-  std::size_t bytes_;
-  ReadyToSend offer_;
-};
 
 class ProbeWait;
 class Team;
@@ -96,11 +52,15 @@ class Arrivals {
     UnexpectedMessage* there = find(wanted);
     return there != nullptr ? take_out(*there) : nullptr;
   }
-  /// A message that came eagerly has been received.
-  void count_received(std::uint32_t peer, std::size_t bytes) {
-    if (flow_control_.receive(peer, bytes)) [[unlikely]]
-      tell_room(peer);
+  /// A message that came before its receive, and whole, has been received.
+  void count_received(const UnexpectedMessage& message) {
+    if (message.was_offered()) [[unlikely]]
+      return short_offers_.received(message.bytes());
+    if (flow_control_.receive(message.rank(), message.bytes())) [[unlikely]]
+      tell_room(message.rank());
   }
+  /// Short messages wait at their senders, since what lies here unreceived has used up all room for such.
+  bool lacks_room() const noexcept { return short_offers_.lacks_room(); }
   /// See TransportTraits; of the transport to the ranks of this node.
   std::size_t copied_bytes_max() const noexcept { return copied_bytes_max_; }
 
@@ -112,6 +72,8 @@ class Arrivals {
   UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
   UnexpectedMessage::Owner take_out(UnexpectedMessage& message) noexcept {
     matcher_.remove(message);
+    if (message.is_offer() && message.offer().is_short) [[unlikely]]
+      short_offers_.remove(message);
     return UnexpectedMessage::Owner(&message);
   }
   /// Soon.
@@ -121,6 +83,7 @@ class Arrivals {
   Events* const events_;
   Matcher matcher_;
   FlowControl flow_control_;
+  ShortOffers short_offers_;
   Rendezvous rendezvous_;
   RendezvousSends sends_;
   std::vector<ProbeWait*> probes_;

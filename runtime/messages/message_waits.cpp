@@ -55,7 +55,7 @@ bool Receive::await_ready() noexcept {
       keep(std::move(there));
       return false;
     }
-    arrivals().count_received(there->rank(), there->bytes());
+    arrivals().count_received(*there);
     if (on_device_ && lands(there->bytes())) [[unlikely]] {
       keep(std::move(there));
       return false;

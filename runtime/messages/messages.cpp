@@ -41,7 +41,7 @@ Messages& Messages::make(Rank& rank) {
 Messages::Messages(Rank& rank)
     : Arrivals(rank, on_room,
                {on_offer, on_withdraw, on_sends<&RendezvousSends::on_taken>, on_sends<&RendezvousSends::on_help>,
-                on_sends<&RendezvousSends::on_pull>, on_piece}),
+                on_sends<&RendezvousSends::on_pull>, on_piece, on_sends<&RendezvousSends::on_want>, on_supply}),
       data_handler_(HandlerId::of(on_data)),
       has_processes_(rank.placement() == Placement::process),
       eager_bytes_(rank.core().region().shape().messages.eager_bytes) {
@@ -73,6 +73,7 @@ Messages::~Messages() {
                  rank_.id(), unexpected(), message->rank(), static_cast<unsigned long long>(message->envelope.tag),
                  message->bytes());
   }
+  short_offers_.forget_all();
   while (Matcher::Unexpected* message = matcher_.first()) take_out(static_cast<UnexpectedMessage&>(*message));
 }
 
@@ -144,7 +145,16 @@ void Messages::on_offer(Rank& rank, const Message& message) {
     return static_cast<Receive*>(receive)->deliver(envelope, message.source(), number, offer);
   UnexpectedOwner kept = UnexpectedMessage::with(envelope, message.source(), offer);
   kept->number = number;
+  UnexpectedMessage& there = *kept;
   messages.keep(std::move(kept));
+  if (offer.is_short) messages.short_offers_.add(there);
+}
+
+void Messages::on_supply(Rank& rank, const Message& message) {
+  auto& messages = of(rank);
+  const std::uint64_t serial = message.argument(0);
+  if (messages.short_offers_.arrive(message.source(), serial, message.payload()))
+    messages.rendezvous_.answer(message, serial, RendezvousEnd::received);
 }
 
 void Messages::on_withdraw(Rank& rank, const Message& message) {
@@ -154,7 +164,7 @@ void Messages::on_withdraw(Rank& rank, const Message& message) {
     auto& kept = static_cast<UnexpectedMessage&>(*each);
     if (!kept.is_offer() || kept.rank() != message.source() || kept.offer().serial != serial) continue;
     messages.take_out(kept);
-    return messages.rendezvous_.give_back(message, serial);
+    return messages.rendezvous_.answer(message, serial, RendezvousEnd::withdrawn);
   }
   // It is being received: its sender will hear of that.
 }
@@ -176,7 +186,7 @@ Task<Received> Messages::receive(UnexpectedOwner message, MessageTarget target) 
   if (message->is_offer()) {
     co_await rendezvous_.take(message->offer(), message->rank(), target);
   } else {
-    count_received(message->rank(), received.bytes);
+    count_received(*message);
     if (received.bytes <= target.bytes()) {
       if (received.bytes > 0 && on_device(target))
         co_await copy_to_device(rank_.core(), message->payload(), target);
@@ -194,7 +204,7 @@ void Messages::drop(UnexpectedOwner message) {
   if (message->is_offer())
     rank_.service().spawn(rendezvous_.say_taken(message->rank(), message->offer().serial));
   else
-    count_received(message->rank(), message->bytes());
+    count_received(*message);
 }
 
 // --- probing ---

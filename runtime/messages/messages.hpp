@@ -69,8 +69,10 @@ class Messages final : public Arrivals, private LossObserver {
   // --- for sends ---
   /// Whether a message can go at once; takes its room.
   bool may_go_at_once(std::uint32_t peer, std::size_t bytes) {
-    return bytes <= eager_bytes_ && flow_control_.take_room(peer, bytes);
+    return is_short(bytes) && flow_control_.take_room(peer, bytes);
   }
+  /// Whether a message is of those that go at once where there is room.
+  bool is_short(std::size_t bytes) const noexcept { return bytes <= eager_bytes_; }
   /// As Team::send, for who is no coroutine: sends a message that lies in one piece during the call, as most short ones
   /// to ranks of the same node go; or gives false, and nothing has happened: it is not short enough, there is no room
   /// for it, or a tool is to be told of it.
@@ -94,6 +96,7 @@ class Messages final : public Arrivals, private LossObserver {
   static void on_offer(Rank& rank, const Message& message);
   static void on_withdraw(Rank& rank, const Message& message);
   static void on_piece(Rank& rank, const Message& message) { of(rank).rendezvous_.on_piece(message); }
+  static void on_supply(Rank& rank, const Message& message);
   /// Of what is for RendezvousSends.
   template <void (RendezvousSends::*Take)(const Message&)>
   static void on_sends(Rank& rank, const Message& message) {

@@ -84,11 +84,12 @@ bool shares_addresses(const Rank& rank, std::uint32_t peer) noexcept {
   return is_beside(rank, peer) && rank.placement() != Placement::process;
 }
 
-Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint32_t peer) {
+Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool is_short) {
   const std::uint64_t serial = ++serial_;
   PendingSend offered(rank_.core(), peer, *this, serial, source);
   std::vector<std::byte> layout;
-  const ReadyToSend offer = describe(offered, peer, layout);
+  ReadyToSend offer = describe(offered, peer, layout);
+  offer.is_short = is_short;
   offered.taken.explain({WaitKind::send, envelope.team, envelope.tag});
   // What is scattered goes to other nodes in pieces, which this rank sends; of what is on a GPU they need the layout.
   const ReadExposure exposure(rank_.core().read_exposures(), offer.on_device() ? std::span<const std::byte>(layout)
@@ -228,6 +229,27 @@ Task<> RendezvousSends::send_pieces(std::uint64_t serial, std::uint32_t peer, st
       read_part(source, position, piece);
       co_await rank_.request(peer, handlers_.piece, piece, arriving, position);
     }
+  } catch (const Error& error) {
+    if (error.code() != Errc::peer_lost) throw;  // then the send has ended, too
+  }
+}
+
+// --- kept by the receiver ---
+
+void RendezvousSends::on_want(const Message& message) {
+  if (find(message.argument(0), message.source()) != nullptr)
+    rank_.service().spawn(supply(message.argument(0), message.source()));
+}
+
+Task<> RendezvousSends::supply(std::uint64_t serial, std::uint32_t peer) {
+  co_await yield();  // not from inside a handler
+  const PendingSend* offered = find(serial, peer);
+  if (offered == nullptr) co_return;
+  // Meanwhile it may be received from where it lies, and then its memory is its owner's again.
+  std::vector<std::byte> copy(offered->shared.source().bytes());
+  read_part(offered->shared.source(), 0, copy);
+  try {
+    co_await rank_.request(peer, handlers_.supply, std::span<const std::byte>(copy), serial);
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then the send has ended, too
   }

@@ -50,6 +50,8 @@ struct RendezvousHandlers {
   Handler help;
   Handler pull;
   Handler piece;
+  Handler want;
+  Handler supply;
 };
 
 /// What the receiver says of a message, when it needs it no more.
@@ -69,14 +71,15 @@ class RendezvousSends {
   RendezvousSends(const RendezvousSends&) = delete;
   RendezvousSends& operator=(const RendezvousSends&) = delete;
 
-  /// Done when the message has been received.
-  Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer);
+  /// Done when the message has been received. `is_short`: or when the receiver keeps it, see ShortOffers.
+  Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool is_short = false);
   BounceBuffers& bounce_buffers() noexcept { return bounce_buffers_; }
 
   // --- messages of receivers ---
   void on_taken(const Message& message);
   void on_help(const Message& message);
   void on_pull(const Message& message);
+  void on_want(const Message& message);
 
  private:
   struct PendingSend {
@@ -108,6 +111,7 @@ class RendezvousSends {
   PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
   Task<> help(std::uint64_t serial, const MessageTarget* target);
   Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
+  Task<> supply(std::uint64_t serial, std::uint32_t peer);
 
   Rank& rank_;
   const RendezvousHandlers handlers_;
@@ -125,8 +129,8 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  /// In answer to a request to have an offer back, from its handler.
-  void give_back(const Message& message, std::uint64_t serial) const;
+  /// In answer to a sender's message, from its handler: the send of that number has ended.
+  void answer(const Message& message, std::uint64_t serial, RendezvousEnd end) const;
   /// Fills `target` if the message fits, and lets it go.
   Task<> take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   /// The sender may forget it. `failed`: a GPU at either end did.

@@ -34,8 +34,8 @@ Rendezvous::~Rendezvous() {
   CORACLE_ASSERT(arriving_.empty(), "a rank ended while {} messages come", arriving_.size());
 }
 
-void Rendezvous::give_back(const Message& message, std::uint64_t serial) const {
-  message.reply(handlers_.taken, {}, {serial, static_cast<std::uint64_t>(RendezvousEnd::withdrawn)});
+void Rendezvous::answer(const Message& message, std::uint64_t serial, RendezvousEnd end) const {
+  message.reply(handlers_.taken, {}, {serial, static_cast<std::uint64_t>(end)});
 }
 
 Task<> Rendezvous::take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {

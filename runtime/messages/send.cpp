@@ -48,7 +48,8 @@ bool Send::begin(std::uint32_t peer, bool at_once) {
   RendezvousSends& sends = messages_.sends();
   if (!at_once) {
     slow_path_.reset(new SlowPath);
-    offer_ = &slow_path_->offer.emplace(sends.offer(envelope_, source_, peer));
+    const bool is_short = !messages_.on_device(source_) && messages_.is_short(source_.bytes());
+    offer_ = &slow_path_->offer.emplace(sends.offer(envelope_, source_, peer, is_short));
     offer_->awaited_at(request_.where());
     return false;
   }

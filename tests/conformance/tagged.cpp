@@ -35,6 +35,24 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
   CHECK_HERE(holds_pattern(theirs, left, round));
 }
 
+/// More short messages to the right than there is room for, before any from the left is received.
+Task<> send_before_receiving(Rank& self) {
+  constexpr std::uint64_t kMessages = 1300;  // 1.4 MiB, with what keeping them takes; each sender has room for 1 MiB
+  Team& team = self.world();
+  const std::uint32_t right = (team.index() + 1) % team.size();
+  const std::uint32_t left = (team.index() + team.size() - 1) % team.size();
+  std::vector<std::byte> mine(1000);
+  std::vector<std::byte> theirs(mine.size());
+  for (std::uint64_t number = 0; number < kMessages; ++number) {
+    write_pattern(mine, team.index(), number);
+    co_await team.send(mine, right, 1);
+  }
+  for (std::uint64_t number = 0; number < kMessages; ++number) {
+    co_await team.recv(theirs, left, 1);
+    CHECK_HERE(holds_pattern(theirs, left, number));
+  }
+}
+
 }  // namespace
 
 Task<> scattered(Rank& self) {
@@ -74,6 +92,7 @@ Task<> tagged(Rank& self) {
   const std::size_t past_caches = std::min<std::size_t>(16 << 20, last_level_cache_bytes() / self.size()) + 1001;
   ++round;
   if (self.size() <= 8 && self.placement() != Placement::sim) co_await shift(self, past_caches, round);
+  if (self.size() <= 8) co_await send_before_receiving(self);
   const std::uint64_t seeds = self.size() > 8 ? 1 : 10;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     test::TrafficOptions options;

@@ -49,6 +49,7 @@ SimJob job_of(std::uint64_t seed) {
   job.size = 1 + static_cast<std::uint32_t>(seed % 6);
   job.nodes = 1 + static_cast<std::uint32_t>(seed / 6 % std::min<std::uint64_t>(job.size, 3));
   job.seed = seed;
+  if (seed % 5 == 0) job.messages.unexpected_bytes = seed % 2 == 0 ? 1 : 20'000;  // the least: room for a few
   return job;
 }
 
@@ -90,35 +91,115 @@ TEST_CASE("messages: random layouts arrive in other random layouts, byte by byte
 }
 
 TEST_CASE("messages: a sender that is ahead waits when its room at the receiver is used up") {
-  CHECK(run([](Rank& self) -> Task<> {
-          constexpr int kMessages = 1200;
-          const std::vector<std::byte> data = filled(4000, 7);
-          if (self.id() == 0) {
-            bool over = false;
-            const auto flood = [](Team& team, const std::vector<std::byte>& what, bool& done) -> Task<> {
-              for (int i = 0; i < kMessages; ++i) co_await team.send(what, 1, static_cast<std::uint64_t>(i));
-              done = true;
-            };
-            Started<> sends = start(self, flood(self.world(), data, over));
-            co_await sleep_for(50ms);
-            EXPECT(!over);
-            co_await self.world().send_value(0, 1, 1 << 20);
-            co_await sends.done();
-            co_return;
-          }
-          co_await self.world().recv_value<int>(0, 1 << 20);
-          // Not all of them, though there has been time for that.
-          EXPECT(Messages::of(self).unexpected() * data.size() < (1 << 20) + 2 * data.size());
-          EXPECT(Messages::of(self).unexpected() > 200);
-          std::vector<std::byte> buffer(4000);
-          for (int i = kMessages; i-- > 0;) {
-            // From the last to the first it would wait for what the sender has not sent yet.
-            const int tag = kMessages - 1 - i;
-            const Received received = co_await self.world().recv(buffer, 0, static_cast<std::uint64_t>(tag));
-            EXPECT(received.bytes == data.size());
-            EXPECT(buffer == data);
-          }
-        }) == "");
+  SimJob job;
+  job.nodes = 2;
+  job.messages.unexpected_bytes = (1 << 20) / 16;
+  const auto program = [](Rank& self) -> Task<> {
+    constexpr int kMessages = 1200;
+    const std::vector<std::byte> data = filled(4000, 7);
+    if (self.id() == 0) {
+      bool over = false;
+      const auto flood = [](Team& team, const std::vector<std::byte>& what, bool& done) -> Task<> {
+        for (int i = 0; i < kMessages; ++i) co_await team.send(what, 1, static_cast<std::uint64_t>(i));
+        done = true;
+      };
+      Started<> sends = start(self, flood(self.world(), data, over));
+      co_await sleep_for(50ms);
+      EXPECT(!over);
+      co_await self.world().send_value(0, 1, 1 << 20);
+      co_await sends.done();
+      co_return;
+    }
+    co_await self.world().recv_value<int>(0, 1 << 20);
+    // Not all of them, though there has been time for that: its share, and the room that is for who has none left.
+    EXPECT(Messages::of(self).unexpected() * data.size() < (1 << 20) + (1 << 12) + 2 * data.size());
+    EXPECT(Messages::of(self).unexpected() > 200);
+    std::vector<std::byte> buffer(4000);
+    for (int i = kMessages; i-- > 0;) {
+      // From the last to the first it would wait for what the sender has not sent yet.
+      const int tag = kMessages - 1 - i;
+      const Received received = co_await self.world().recv(buffer, 0, static_cast<std::uint64_t>(tag));
+      EXPECT(received.bytes == data.size());
+      EXPECT(buffer == data);
+    }
+  };
+  CHECK(text_of(job.run(program)) == "");
+}
+
+namespace {
+
+/// Short ones to the other of two ranks, more than there is room for, before any is received; in three kinds of memory.
+Task<> send_before_receiving(Rank& self) {
+  constexpr int kMessages = 6000;
+  Team& team = self.world();
+  const std::uint32_t other = 1 - self.id();
+  const Layout layout = Layout::bytes(4).vector(10, 3, 5);
+  std::vector<std::byte> data(1000);
+  for (int i = 0; i < kMessages; ++i) {
+    std::ranges::fill(data, static_cast<std::byte>(i));
+    if (i % 3 == 0)
+      co_await team.send(data, other, 1);
+    else if (i % 3 == 1)
+      co_await team.send(MessageSource(data.data(), layout, 1), other, 1);
+    else
+      co_await team.send(std::span<const std::byte>(), other, 1);
+  }
+  std::ranges::fill(data, std::byte{0xff});  // its own again
+  for (int i = 0; i < kMessages; ++i) {
+    std::vector<std::byte> buffer(1000);
+    const Received received = co_await team.recv(buffer, other, 1);
+    const std::array<std::size_t, 3> sizes{1000, layout.size(), 0};
+    EXPECT(received.bytes == sizes[static_cast<std::size_t>(i % 3)]);
+    buffer.resize(received.bytes);
+    EXPECT(buffer == filled(received.bytes, i));
+  }
+  EXPECT(Messages::of(self).unexpected() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("messages: ranks that send each other more than their room before either receives go on") {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SimJob job;
+    job.nodes = 1 + static_cast<std::uint32_t>(seed % 2);
+    job.seed = seed;
+    if (seed > 2) job.messages.unexpected_bytes = 300'000;  // 4.7 KB for each sender, 4.8 MB for both when they wait
+    INFO("seed ", seed);
+    CHECK(text_of(job.run(send_before_receiving)) == "");
+  }
+}
+
+TEST_CASE("messages: a short one that waits for room is received, kept or taken back, whichever comes first") {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SimJob job;
+    job.nodes = 1 + static_cast<std::uint32_t>(seed % 2);
+    job.seed = seed;
+    job.messages.unexpected_bytes = 4000;  // 4096 for each sender
+    const auto program = [seed](Rank& self) -> Task<> {
+      Team& team = self.world();
+      constexpr std::size_t kBytes = 3000;
+      const auto instant = [seed](std::uint64_t of) { return std::chrono::nanoseconds(990'000 + seed * of % 40'000); };
+      if (self.id() == 0) {
+        std::vector<std::byte> data = filled(kBytes, 1);
+        co_await team.send(data, 1, 0);  // there is no room for another
+        const std::string error = co_await error_of(with_timeout(instant(7919), team.send(data, 1, 1)));
+        std::ranges::fill(data, std::byte{2});
+        co_await team.send_value(error == "" ? 1 : 0, 1, 2);
+        co_return;
+      }
+      if (seed % 3 != 0) co_await sleep_for(instant(104'729));
+      std::vector<std::byte> buffer(seed % 3 == 1 ? kBytes - 1 : kBytes);  // or too short
+      const std::string error = co_await error_of(with_timeout(10ms, team.recv(buffer, 0, 1)));
+      const bool is_there = error == "" || error.find("timed out") == std::string::npos;
+      EXPECT(co_await team.recv_value<int>(0, 2) == (is_there ? 1 : 0));
+      if (error == "") EXPECT(buffer == filled(kBytes, 1));
+      buffer.resize(kBytes);
+      co_await team.recv(buffer, 0, 0);
+      EXPECT(!team.probe());
+    };
+    INFO("seed ", seed);
+    CHECK(text_of(job.run(program)) == "");
+  }
 }
 
 TEST_CASE("messages: a receiver that keeps up gives its senders their room back") {

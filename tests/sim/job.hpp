@@ -23,7 +23,8 @@ struct SimJob {
   std::uint64_t silence_limit_ns = 1'000'000;
   bool survive = false;
   RemoteTransport transport = RemoteTransport::automatic;  ///< `tca`: over devices.
-  std::string choices;                                     ///< How collectives go (job_words).
+  MessageOptions messages;
+  std::string choices;  ///< How collectives go (job_words).
 
   JobShape shape() const {
     JobShape shape;
@@ -35,6 +36,7 @@ struct SimJob {
     shape.network.silence_limit_ns = silence_limit_ns;
     shape.network.survive = survive;
     shape.network.transport = transport;
+    shape.messages = messages;
     if (transport == RemoteTransport::tca) shape.inbox_bytes = transport_inbox_bytes(size, transport);
     choices.copy(shape.choices.data(), shape.choices.size() - 1);
     return shape;

@@ -112,6 +112,8 @@ void CallReporter::add_unreceived(internals::SignalText& text) const noexcept {
     add_unreceived_message(text, static_cast<const internals::UnexpectedMessage&>(*message));
   }
   if (unreceived > kToldMax) text.add("  ... and {} more messages that are not received\n", unreceived - kToldMax);
+  if (messages->lacks_room())
+    text.add("  there is no room for more of these: 'coracle run --unexpected SIZE' gives more\n");
 }
 
 }  // namespace coracle::mpi

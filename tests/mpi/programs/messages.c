@@ -498,6 +498,35 @@ static void beside_collectives(void) {
   MPI_Comm_free(&comm);
 }
 
+/* All send before anybody receives: short messages, more than travel ahead, and one that must not end before its
+   receive. Then they probe for, and receive, what is there. */
+static void sends_before_receives(void) {
+  enum { kMessages = 12000 };
+  const int right = (rank_of_world + 1) % size_of_world, left = (rank_of_world + size_of_world - 1) % size_of_world;
+  int in = -1, done = 0;
+  MPI_Request request;
+  MPI_Status status;
+  for (int i = 0; i < kMessages; ++i) MPI_Send(&i, i % 5 != 0, MPI_INT, right, 80 + i % 2, MPI_COMM_WORLD);
+  MPI_Issend(&right, 1, MPI_INT, right, 82, MPI_COMM_WORLD, &request);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (double begin = MPI_Wtime(); MPI_Wtime() < begin + 0.01 && !done;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  CHECK(!done);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int tag = 0; tag < 2; ++tag) {
+    for (int i = tag; i < kMessages; i += 2) {
+      const int count = i % 5 != 0;
+      MPI_Probe(left, 80 + tag, MPI_COMM_WORLD, &status);
+      check_status(&status, left, 80 + tag, count * (int)sizeof in);
+      MPI_Recv(&in, 1, MPI_INT, i % 3 == 0 ? MPI_ANY_SOURCE : left, 80 + tag, MPI_COMM_WORLD, &status);
+      check_status(&status, left, 80 + tag, count * (int)sizeof in);
+      CHECK(count == 0 || in == i);
+    }
+  }
+  MPI_Recv(&in, 1, MPI_INT, left, 82, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in == rank_of_world);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 /* Receives that nobody answers, and nobody waits for: MPI_Finalize withdraws them. */
 static void left_behind(void) {
   static int values[2];
@@ -558,6 +587,7 @@ int main(int argc, char** argv) {
   packed_beside_pieces();
   let_go();
   beside_collectives();
+  sends_before_receives();
   errors();
   left_behind();
   return end_checks("messages");
