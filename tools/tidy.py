@@ -25,7 +25,7 @@ TIDY = os.environ.get("CLANG_TIDY", "clang-tidy-16")
 # Its solver may take for ever, as it happens (clang 16: 20 minutes over a dozen that else takes 10 s): who takes longer than
 # the limit is looked at without it.
 SLOW_CHECK = "bugprone-unchecked-optional-access"
-LIMIT_S = 60
+LIMIT_S = 30
 KEPT_S = 60 * 24 * 3600  # marks that nobody asked after for so long are dropped
 
 
@@ -145,7 +145,7 @@ def checks_of(build, standard_headers):
             checks[source] = Check(entry, source, [*tidy, "--checks=-bugprone-suspicious-include", str(source)])
         elif is_ours(source):
             checks[source] = Check(entry, source, [*tidy, str(source)])
-        for part in together:
+        for part in together[1:]:  # before the first there is nothing
             checks[part] = Check(entry, part, standard_headers.words_for(entry, part))
     return list(checks.values())
 

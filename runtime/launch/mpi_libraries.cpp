@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "runtime/core/error.hpp"
 #include "runtime/job/elf_contents.hpp"
 
 namespace coracle::internals {
@@ -101,19 +102,35 @@ bool is_launcher(pid_t process) {
 MpiLibraries::MpiLibraries() : folder_(find_folder()) {}
 
 std::string MpiLibraries::preload_for(const std::string& program) const {
-  // Either would end a name in LD_PRELOAD.
-  if (folder_.empty() || folder_.find_first_of(" :") != std::string::npos) return "";
+  if (folder_.empty()) return "";
   ElfContents file(program);
-  if (file.loader_texts(DT_RPATH).empty() || !file.loader_texts(DT_RUNPATH).empty()) return "";
   bool wants_mpi = false;
   bool wants_fortran = false;
+  bool has_asan = false;
   for (const std::string& needed : file.loader_texts(DT_NEEDED)) {
-    if (needed.starts_with("libasan.so")) return "";  // it refuses to start behind another library
+    has_asan |= needed.starts_with("libasan.so");
     if (!needed.starts_with("libmpi") || !needed.ends_with(".so.40")) continue;
     wants_mpi = true;
     wants_fortran |= needed.starts_with("libmpi_mpifh") || needed.starts_with("libmpi_usempi");
   }
-  return wants_mpi ? libraries(wants_fortran) : "";
+  if (!wants_mpi) return "";
+  if (!are_built())
+    throw Error(Errc::unsupported, fmt::format("{} is a program of MPI, but {}", program, how_to_build()));
+  const bool is_looked_for_elsewhere = !file.loader_texts(DT_RPATH).empty() && file.loader_texts(DT_RUNPATH).empty();
+  // Either character would end a name in LD_PRELOAD; ASan refuses to start behind another library.
+  const bool can_be_preloaded = folder_.find_first_of(" :") == std::string::npos && !has_asan;
+  return is_looked_for_elsewhere && can_be_preloaded ? libraries(wants_fortran) : "";
+}
+
+bool MpiLibraries::are_built() const {
+  std::error_code error;
+  return fs::exists(folder_ + "/libmpi.so.40", error);
+}
+
+std::string MpiLibraries::how_to_build() const {
+  const fs::path build = fs::path(folder_).parent_path().parent_path().parent_path();
+  return fmt::format("Coracle's library for these, {}/libmpi.so.40, is not there: 'ninja -C {}' builds it", folder_,
+                     build.string());
 }
 
 std::string MpiLibraries::libraries(bool with_fortran) const {
@@ -130,6 +147,7 @@ std::string MpiLibraries::words_of(const std::string& rank, const OtherMpi& othe
   if (!file_name(other.library).starts_with("libmpi.so.40"))
     return what +
            ". What was compiled for Open MPI 4 (libmpi.so.40) runs over Coracle; compile it anew, by coracle-mpicc";
+  if (!are_built()) return what + ". " + how_to_build();
   return fmt::format(
       "{}. Coracle's is found by LD_LIBRARY_PATH, but DT_RPATH in a file comes before that, and a script "
       "may set it anew: 'coracle run -x LD_PRELOAD={} ...' puts it first (with --place process, where a "

@@ -24,13 +24,17 @@ class MpiLibraries {
   /// Where the libraries for programs of Open MPI 4 lie; "": this command has none.
   const std::string& folder() const noexcept { return folder_; }
   /// What the loader is to be told in LD_PRELOAD of a program that would look elsewhere first, by its DT_RPATH; "":
-  /// nothing, LD_LIBRARY_PATH does. `program`: its path.
+  /// nothing, LD_LIBRARY_PATH does. `program`: its path. Throws Error (unsupported) where it is one of MPI and the
+  /// libraries have not been built, as by ./quickstart.
   std::string preload_for(const std::string& program) const;
   /// What is to be said of `other`, which `rank`, the name of one, has loaded.
   std::string words_of(const std::string& rank, const OtherMpi& other) const;
 
  private:
   std::string libraries(bool with_fortran) const;
+  bool are_built() const;
+  /// Of libraries that are not.
+  std::string how_to_build() const;
 
   std::string folder_;
 };

@@ -55,7 +55,7 @@ class Arrivals {
   /// A message that came before its receive, and whole, has been received.
   void count_received(const UnexpectedMessage& message) {
     if (message.was_offered()) [[unlikely]]
-      return short_offers_.received(message.bytes());
+      return short_offers_.received(message.rank(), message.bytes());
     if (flow_control_.receive(message.rank(), message.bytes())) [[unlikely]]
       tell_room(message.rank());
   }

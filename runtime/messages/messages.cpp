@@ -55,6 +55,7 @@ bool Messages::concerns(std::uint32_t peer) const noexcept {
 }
 
 void Messages::lost(const Loss& loss) noexcept {
+  short_offers_.forget(loss.peer);
   matcher_.sort_many();
   std::size_t place = 0;
   while (PostedReceive* receive = matcher_.find_posted(place, concerned_by(loss.peer)))

@@ -89,7 +89,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   PendingSend offered(rank_.core(), peer, *this, serial, source);
   std::vector<std::byte> layout;
   ReadyToSend offer = describe(offered, peer, layout);
-  offer.is_short = is_short;
+  offered.is_short = offer.is_short = is_short;
   offered.taken.explain({WaitKind::send, envelope.team, envelope.tag});
   // What is scattered goes to other nodes in pieces, which this rank sends; of what is on a GPU they need the layout.
   const ReadExposure exposure(rank_.core().read_exposures(), offer.on_device() ? std::span<const std::byte>(layout)
@@ -104,6 +104,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   } catch (...) {
     failure = std::current_exception();
   }
+  if (offered.supply_ended) co_await uninterrupted(*offered.supply_ended);
   offered_.erase(serial);
   if (failure) std::rethrow_exception(failure);
   if (offered.end == RendezvousEnd::withdrawn) co_await yield();  // throws: it was cancelled
@@ -237,19 +238,32 @@ Task<> RendezvousSends::send_pieces(std::uint64_t serial, std::uint32_t peer, st
 // --- kept by the receiver ---
 
 void RendezvousSends::on_want(const Message& message) {
-  if (find(message.argument(0), message.source()) != nullptr)
-    rank_.service().spawn(supply(message.argument(0), message.source()));
+  const PendingSend* offered = find(message.argument(0), message.source());
+  if (offered != nullptr && offered->is_short) rank_.service().spawn(supply(message.argument(0), message.source()));
 }
 
 Task<> RendezvousSends::supply(std::uint64_t serial, std::uint32_t peer) {
   co_await yield();  // not from inside a handler
-  const PendingSend* offered = find(serial, peer);
+  PendingSend* offered = find(serial, peer);
   if (offered == nullptr) co_return;
-  // Meanwhile it may be received from where it lies, and then its memory is its owner's again.
-  std::vector<std::byte> copy(offered->shared.source().bytes());
-  read_part(offered->shared.source(), 0, copy);
+  const MessageSource& source = offered->shared.source();
+  std::vector<std::byte> packed;
+  if (source.is_scattered()) {
+    packed.resize(source.bytes());
+    read_part(source, 0, packed);
+  }
+  // The send waits for this: else its rank could end, and its receiver's, before this is looked at.
+  struct UnderWay {
+    explicit UnderWay(Event& of) : end(of) {}
+    ~UnderWay() { end.set(); }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+    Event& end;
+  };
+  const UnderWay under_way(offered->supply_ended.emplace());
   try {
-    co_await rank_.request(peer, handlers_.supply, std::span<const std::byte>(copy), serial);
+    co_await rank_.request(peer, handlers_.supply,
+                           source.is_scattered() ? std::span<const std::byte>(packed) : source.span(), serial);
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then the send has ended, too
   }

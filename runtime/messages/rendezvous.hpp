@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/core/cpu.hpp"
+#include "runtime/core/event.hpp"
 #include "runtime/core/task.hpp"
 #include "runtime/job/job.hpp"
 #include "runtime/messages/bounce_buffers.hpp"
@@ -101,6 +102,8 @@ class RendezvousSends {
     int senders = 0;               // of pieces
     bool is_told = false;          // the receiver says when all pieces have landed
     bool asked_back = false;
+    bool is_short = false;              // the receiver may want to keep it
+    std::optional<Event> supply_ended;  // once it does
     RendezvousEnd end = RendezvousEnd::received;
   };
 

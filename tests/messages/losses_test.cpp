@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/messages/messages.hpp"
 #include "tests/messages/error_of.hpp"
 #include "tests/sim/job.hpp"
 
@@ -55,6 +56,29 @@ TEST_CASE("messages: who waits for a rank that dies gets an error; who waits for
     EXPECT(sent.find("peer lost") != std::string::npos);
     co_await team.recv(buffer, kAnySource, 1);  // the loss has been told: it waits for the others
     EXPECT(value == 11);
+  });
+  CHECK(text_of(outcome) == "");
+}
+
+TEST_CASE("messages: short ones that waited for room at their sender are gone with it") {
+  SimJob job = job_with("20 ms kill rank 1", 2);
+  job.messages.unexpected_bytes = 4000;  // room for one, and for 16 more of who waits
+  const SimulationResult outcome = job.run([](Rank& self) -> Task<> {
+    Team& team = self.world();
+    std::vector<std::byte> data(3000);
+    if (self.id() == 1) {
+      for (int i = 0; i < 100; ++i) co_await team.send(data, 0);
+      co_return;
+    }
+    co_await sleep_for(10ms);
+    const std::size_t there = Messages::of(self).unexpected();
+    EXPECT(there > 16);
+    EXPECT(there < 30);
+    EXPECT(Messages::of(self).lacks_room());
+    co_await self.more_lost(0);
+    EXPECT(!Messages::of(self).lacks_room());
+    for (std::size_t i = 0; i + 1 < there; ++i) co_await team.recv(data, 1);  // all that were kept
+    EXPECT(co_await error_of(team.recv(data, 1)) != "");
   });
   CHECK(text_of(outcome) == "");
 }

@@ -169,6 +169,43 @@ TEST_CASE("messages: ranks that send each other more than their room before eith
   }
 }
 
+TEST_CASE("messages: a receiver that is only slow soon keeps no more than its senders' room") {
+  const auto program = [](Rank& self) -> Task<> {
+    constexpr int kMessages = 100;
+    Team& team = self.world();
+    std::vector<std::byte> data(4000);
+    if (self.id() == 0) {
+      bool over = false;
+      const auto flood = [](Team& to, const std::vector<std::byte>& what, const bool& is_over) -> Task<> {
+        while (!is_over) co_await to.send(what, 1, 1);
+      };
+      Started<> sends = start(self, flood(team, data, over));
+      co_await team.recv_value<int>(1);
+      over = true;
+      co_await sends.done();
+      co_await team.send_value(0, 1, 2);
+      co_return;
+    }
+    std::size_t kept = 0;  // when it is known to be slow
+    for (int i = 0; i < kMessages; ++i) {
+      co_await sleep_for(10ms);
+      co_await team.recv(data, 0, 1);
+      if (i == kMessages / 4) kept = Messages::of(self).unexpected();
+    }
+    EXPECT(kept > 256);  // 1 MiB
+    EXPECT(Messages::of(self).unexpected() < kept);
+    co_await team.send_value(0, 0);
+    bool is_last = false;
+    while (!is_last) {
+      const Received received = co_await team.recv(data, 0);
+      is_last = received.tag == 2;
+    }
+  };
+  SimJob job;
+  job.nodes = 2;
+  CHECK(text_of(job.run(program)) == "");
+}
+
 TEST_CASE("messages: a short one that waits for room is received, kept or taken back, whichever comes first") {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SimJob job;

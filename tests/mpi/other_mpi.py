@@ -5,6 +5,7 @@ other_mpi.py CORACLE LIBRARY PLACEMENT PROGRAM PROGRAM_WITH_RPATH TOOL OTHER_LIB
 with the folder of Open MPI's libmpi.so.40 as its DT_RPATH; OTHER_LIBRARY is that libmpi.so.40, LIBRARY Coracle's."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,9 +14,9 @@ coracle, library, place, program, with_rpath, tool, other = sys.argv[1:8]
 mistakes = 0
 
 
-def check(what, command, status, wanted, unwanted=(), ranks=2):
+def check(what, command, status, wanted, unwanted=(), ranks=2, by=coracle):
     global mistakes
-    done = subprocess.run([coracle, "run", "-n", str(ranks), "--timeout", "60s", *command], capture_output=True, text=True,
+    done = subprocess.run([by, "run", "-n", str(ranks), "--timeout", "60s", *command], capture_output=True, text=True,
                           timeout=100, check=False)
     text = done.stdout + done.stderr
     missing = [each for each in wanted if each not in text] + [f"(not) {each}" for each in unwanted if each in text]
@@ -35,6 +36,16 @@ check("DT_RPATH in a folder", ["--place", place, "--wdir", os.path.dirname(with_
 check("DT_RPATH behind a tool that the user loads", ["--place", place, "-x", f"LD_PRELOAD={os.path.abspath(tool)}", with_rpath],
       0, ["seen by the tool\n", "of 2\n"], silent)
 check("a library that is loaded, and not used", ["--place", place, with_rpath, other], 0, ["loaded\nloaded\n"], silent)
+with tempfile.TemporaryDirectory() as scratch:  # a build folder of which ./quickstart has built a part
+    os.makedirs(os.path.join(scratch, "apps"))
+    os.makedirs(os.path.join(scratch, "interfaces/mpi/openmpi"))
+    partly = shutil.copy(coracle, os.path.join(scratch, "apps/coracle"))
+    for each in program, with_rpath:
+        check("Coracle's library is not built", ["--place", place, each], 1,
+              ["is a program of MPI", "is not there: 'ninja -C " + scratch + "' builds it"], ["of 1"], by=partly)
+    if place == "process":
+        check("not built, and a script starts the program",
+              ["--place", place, "sh", "-c", f"LD_LIBRARY_PATH={folder} {program}; true"], 0, ["which is not Coracle's", "is not there: 'ninja -C " + scratch + "' builds it"], ["LD_PRELOAD"], by=partly)
 if place == "process":  # what a script starts has left an address space
     with tempfile.TemporaryDirectory() as scratch:
         def script(name, last_line):
