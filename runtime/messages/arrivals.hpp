@@ -59,6 +59,11 @@ class Arrivals {
     if (flow_control_.receive(message.rank(), message.bytes())) [[unlikely]]
       tell_room(message.rank());
   }
+  /// A message is received from now on, or dropped: what it is, an offer or whole, it stays.
+  void begin_to_take(const UnexpectedMessage& message) noexcept {
+    if (message.is_offer() && message.offer().is_short) [[unlikely]]
+      short_offers_.remove(message);
+  }
   /// Short messages wait at their senders, since what lies here unreceived has used up all room for such.
   bool lacks_room() const noexcept { return short_offers_.lacks_room(); }
   /// See TransportTraits; of the transport to the ranks of this node.
@@ -72,8 +77,7 @@ class Arrivals {
   UnexpectedMessage* find(const Envelope& wanted) { return static_cast<UnexpectedMessage*>(matcher_.find(wanted)); }
   UnexpectedMessage::Owner take_out(UnexpectedMessage& message) noexcept {
     matcher_.remove(message);
-    if (message.is_offer() && message.offer().is_short) [[unlikely]]
-      short_offers_.remove(message);
+    begin_to_take(message);
     return UnexpectedMessage::Owner(&message);
   }
   /// Soon.

@@ -201,6 +201,7 @@ Task<Received> Messages::receive(UnexpectedOwner message, MessageTarget target) 
 }
 
 void Messages::drop(UnexpectedOwner message) {
+  begin_to_take(*message);
   if (events_ != nullptr) tell_of_end(*events_, CORACLE_RECEIVE_END, message->rank(), message->number);
   if (message->is_offer())
     rank_.service().spawn(rendezvous_.say_taken(message->rank(), message->offer().serial));
@@ -230,7 +231,9 @@ Task<Received> Messages::wait_probe(Team& team, std::uint32_t from, std::uint64_
 UnexpectedOwner Messages::matched_probe(Team& team, std::uint32_t from, std::uint64_t tag) {
   if (from != kAnySource) check_member(team, from, "matched_probe");
   UnexpectedMessage* there = find({team.core().identity(), from, tag});
-  return there != nullptr ? take_out(*there) : nullptr;
+  if (there == nullptr) return nullptr;
+  matcher_.remove(*there);  // it is not received yet
+  return UnexpectedOwner(there);
 }
 
 }  // namespace coracle::internals

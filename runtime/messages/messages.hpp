@@ -59,7 +59,7 @@ class Messages final : public Arrivals, private LossObserver {
   Task<Received> wait_probe(Team& team, std::uint32_t from, std::uint64_t tag);
   /// Of Team::matched_probe: taken out, or null.
   UnexpectedOwner matched_probe(Team& team, std::uint32_t from, std::uint64_t tag);
-  /// Receives a message that a matched probe has taken.
+  /// Receives a message that a matched probe has taken, after begin_to_take().
   Task<Received> receive(UnexpectedOwner message, MessageTarget target);
   /// A message that a matched probe has taken will not be received: its sender goes on.
   void drop(UnexpectedOwner message);

@@ -56,6 +56,7 @@ Received MatchedMessage::info() const noexcept {
 
 Task<Received> MatchedMessage::recv(const MessageTarget& target) {
   CORACLE_ASSERT(message_ != nullptr, "a matched message was received twice");
+  messages_->begin_to_take(*message_);
   return messages_->receive(std::move(message_), target);
 }
 

@@ -169,6 +169,39 @@ TEST_CASE("messages: ranks that send each other more than their room before eith
   }
 }
 
+TEST_CASE("messages: one that a matched probe has taken need not be received for its sender to go on") {
+  for (const bool is_dropped : {false, true}) {
+    SimJob job;
+    job.messages.unexpected_bytes = 4000;  // room for one
+    const auto program = [is_dropped](Rank& self) -> Task<> {
+      Team& team = self.world();
+      std::vector<std::byte> data(3000);
+      if (self.id() == 0) {
+        co_await team.send(data, 1, 0);
+        std::ranges::fill(data, std::byte{1});
+        co_await team.send(data, 1, 1);
+        co_await team.barrier();
+        co_return;
+      }
+      std::optional<MatchedMessage> matched = team.matched_probe(0, 1);
+      while (!matched) {
+        co_await sleep_for(10us);
+        if (std::optional<MatchedMessage> next = team.matched_probe(0, 1)) matched.emplace(std::move(*next));
+      }
+      co_await team.barrier();
+      if (is_dropped) {
+        matched.reset();
+      } else {
+        co_await matched->recv(std::span(data));
+        EXPECT(data == filled(3000, 1));
+      }
+      co_await team.recv(data, 0, 0);
+      EXPECT(Messages::of(self).unexpected() == 0);
+    };
+    CHECK(text_of(job.run(program)) == "");
+  }
+}
+
 TEST_CASE("messages: a receiver that is only slow soon keeps no more than its senders' room") {
   const auto program = [](Rank& self) -> Task<> {
     constexpr int kMessages = 100;
