@@ -128,9 +128,12 @@ bool MpiLibraries::are_built() const {
 }
 
 std::string MpiLibraries::how_to_build() const {
-  const fs::path build = fs::path(folder_).parent_path().parent_path().parent_path();
-  return fmt::format("Coracle's library for these, {}/libmpi.so.40, is not there: 'ninja -C {}' builds it", folder_,
-                     build.string());
+  constexpr std::string_view kInBuild = "/interfaces/mpi/openmpi";
+  const std::string remedy =
+      folder_.ends_with(kInBuild)
+          ? fmt::format("'ninja -C {}' builds it", folder_.substr(0, folder_.size() - kInBuild.size()))
+          : "install Coracle anew";
+  return fmt::format("Coracle's library for these, {}/libmpi.so.40, is not there: {}", folder_, remedy);
 }
 
 std::string MpiLibraries::libraries(bool with_fortran) const {

@@ -1,3 +1,4 @@
+// When the messages of a sender are wanted, and how many.
 #include "runtime/messages/short_offers.hpp"
 
 #include <algorithm>

@@ -37,7 +37,7 @@ Task<> shift(Rank& self, std::size_t bytes, std::uint64_t round) {
 
 /// More short messages to the right than there is room for, before any from the left is received.
 Task<> send_before_receiving(Rank& self) {
-  constexpr std::uint64_t kMessages = 1300;  // 1.4 MiB, with what keeping them takes; each sender has room for 1 MiB
+  constexpr std::uint64_t kMessages = 1000;  // 1.1 MiB, with what keeping them takes; each sender has room for 1 MiB
   Team& team = self.world();
   const std::uint32_t right = (team.index() + 1) % team.size();
   const std::uint32_t left = (team.index() + team.size() - 1) % team.size();

@@ -45,7 +45,8 @@ with tempfile.TemporaryDirectory() as scratch:  # a build folder of which ./quic
               ["is a program of MPI", "is not there: 'ninja -C " + scratch + "' builds it"], ["of 1"], by=partly)
     if place == "process":
         check("not built, and a script starts the program",
-              ["--place", place, "sh", "-c", f"LD_LIBRARY_PATH={folder} {program}; true"], 0, ["which is not Coracle's", "is not there: 'ninja -C " + scratch + "' builds it"], ["LD_PRELOAD"], by=partly)
+              ["--place", place, "sh", "-c", f"LD_LIBRARY_PATH={folder} {program}; true"], 0,
+              ["which is not Coracle's", "is not there: 'ninja -C " + scratch + "' builds it"], ["LD_PRELOAD"], by=partly)
 if place == "process":  # what a script starts has left an address space
     with tempfile.TemporaryDirectory() as scratch:
         def script(name, last_line):
