@@ -47,13 +47,21 @@ class EventLoop final : public Scheduler {
   /// Turns, and sleeps between, until `done()`, which only what this loop does makes true.
   template <class Predicate>
   void run_until(Predicate done) {
+    run_until(std::move(done), [] { return false; });
+  }
+  /// The same, unless `is_called_off()` before, which is asked when there is nothing to do. Whether `done()`.
+  template <class Predicate, class CalledOff>
+  bool run_until(Predicate done, CalledOff is_called_off) {
     std::uint32_t idle_turns = 0;
     while (!done()) {
-      if (turn() || (idle_turns == 0 && idle_policy().spins > 0 && !done() && spin()))
+      if (turn() || (idle_turns == 0 && idle_policy().spins > 0 && !done() && spin())) {
         idle_turns = 0;
-      else if (!done())
+      } else if (!done()) {
+        if (is_called_off()) return false;
         idle(idle_turns);
+      }
     }
+    return true;
   }
 
   /// For who turns the loop himself, after `idle_turns` turns in a row that have found nothing: waits for a moment, or
@@ -64,6 +72,8 @@ class EventLoop final : public Scheduler {
   /// Before the first io(): from now on several threads turn this loop, one at a time. It uses epoll, since a ring of
   /// io_uring belongs to a thread. The gate must outlive the loop.
   void share(LoopGate& gate);
+  /// Whether it can be from now on.
+  bool may_be_shared() const noexcept { return io_ == nullptr; }
 
   Scope& root_scope() noexcept { return *root_scope_; }
   Doorbell& doorbell() noexcept { return *doorbell_; }

@@ -37,14 +37,18 @@ WRONG_ENDS = {
                          r"rank \d (MPI_Bcast of 96|MPI_Reduce of 64) bytes, root 0 \(wrong_ends.c:\d+\)"]),
     "missing": (0, [r"\Acoracle: rank 1: MPI_Win_create can't be done: Coracle has no windows yet; it has returned an error, as "
                     r"the program wants \(said of the first such call\)\n\Z"]),
+    # (On one node other threads are let in.)
     "single": (16, [r"rank 1: MPI_Barrier on MPI_COMM_WORLD: another thread than .* MPI_Init calls it, .*asked for MPI_THREAD_SINGLE .*given that: "
                     r"let it call MPI_Init_thread with MPI_THREAD_MULTIPLE", r"call_barrier at \S*wrong_ends.c:\d+"]),
     "funneled": (16, [r"rank 1: MPI_Barrier on MPI_COMM_WORLD: another thread than .* MPI_Init calls it, .*asked for MPI_THREAD_FUNNELED"]),
+    "returned": (0, [r"\Acoracle: rank 1: MPI_Barrier: another thread than .*OMPI_MPI_THREAD_LEVEL=3 in its environment; it has "
+                     r"returned an error, as the program wants \(said of the first such call\)\n\Z"]),
     "finalize": (16, [r"rank 1: MPI_Finalize: another thread than the one that called MPI_Init calls it"]),
     "threads": (16, [r"rank 1: MPI_Finalize: another thread is in a function of MPI still, which waits from rank 0, tag 9, on "
                      r"MPI_COMM_WORLD: let all come back before"]),
     "pending": (18, [r"MPI_Finalize: a send or collective has not been completed \(.* rank 0\): wait for all requests"]),
 }
+ON_TWO_NODES = ("single", "funneled", "returned")
 HANGS = {
     "messages": (124, [
         r"rank 0: in MPI_Recv from rank 1, tag 7, on ocean, for \d+\.\d+ s\n"
@@ -100,7 +104,8 @@ def main():
                                          (hangs, 4, "3s", HANGS),
                                          *((program, 2, "60s", WRONG_MODULES) for program in wrong_modules)):
         for argument, (status, patterns) in cases.items():
-            words = [coracle, "run", "-n", str(ranks), "--place", placement, "--timeout", limit, program, argument]
+            nodes = ["--nodes", "2"] if argument in ON_TWO_NODES else []
+            words = [coracle, "run", "-n", str(ranks), *nodes, "--place", placement, "--timeout", limit, program, argument]
             good = check(words, status, patterns) and good
     return 0 if good else 1
 

@@ -19,6 +19,13 @@ namespace coracle::mpi {
 /// Of one process, for good: threads may still be about to leave when the world has ended.
 class CallLock final : public internals::LoopGate {
  public:
+  /// What is waited for.
+  struct Question {
+    bool (*ask)(void*);
+    void* predicate;
+    bool operator()() const { return ask(predicate); }
+  };
+
   CallLock() = default;
 
   /// The world has been made, by the thread that holds this. `waiting`: where the note of the holder's call is.
@@ -57,11 +64,6 @@ class CallLock final : public internals::LoopGate {
  private:
   static std::uintptr_t this_thread() noexcept;
 
-  struct Question {
-    bool (*ask)(void*);
-    void* predicate;
-    bool operator()() const { return ask(predicate); }
-  };
   /// What belongs to a thread that has given the lock away while it turns the loop or sleeps for all.
   struct Kept {
     std::uintptr_t thread = 0;

@@ -14,8 +14,10 @@ extern internals::Events* call_events;
 class CallSpan {
  public:
   /// `function`: a literal. `site`: gives what the entry point returns to; it is asked only where a tool is told.
+  /// `is_elsewhere`: this is a thread whose calls nobody is told.
   template <class Site>
-  CallSpan(const char* function, Site site) noexcept : events_(call_events) {
+  CallSpan(const char* function, Site site, bool is_elsewhere = false) noexcept
+      : events_(is_elsewhere ? nullptr : call_events) {
     if (events_ != nullptr) [[unlikely]]
       begin(function, site());
   }

@@ -12,6 +12,18 @@ void Progress::share(CallLock& lock) noexcept {
   lock.begin(loop_, waiting_);
 }
 
+void Progress::share_late(CallLock& lock) {
+  loop_.share(lock);
+  share(lock);
+}
+
+void Progress::wait_shared(CallLock::Question done) {
+  if (lock_ == nullptr)
+    loop_.run_until(done);
+  else
+    lock_->wait_until(done);
+}
+
 bool Progress::poll() {
   constexpr std::uint32_t kVainMax = 4;
   if (turn()) {

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "interfaces/mpi/core/call_lock.hpp"
 #include "interfaces/mpi/core/call_note.hpp"
+#include "interfaces/mpi/core/callers.hpp"
 #include "runtime/core/completion.hpp"
 #include "runtime/core/event_loop.hpp"
 #include "runtime/messages/message_waits.hpp"
@@ -25,18 +27,13 @@ class Progress {
       : loop_(loop), receives_(std::make_unique<internals::NotedWaits>(loop.root_scope(), ends_)) {}
   /// From now on several threads may call. The lock lives longer, and is this thread's just now.
   void share(CallLock& lock) noexcept;
+  /// The same of a loop that one thread has turned so far, and nobody turns just now, or this thread in a wait.
+  void share_late(CallLock& lock);
 
   /// Turns the loop, and sleeps between, until `done()`. Note(arguments...) tells hang reports what is awaited.
   template <class Note, class Predicate, class... Arguments>
   void run_until(Predicate done, const Arguments&... arguments) {
-    during<Note>(
-        [&] {
-          if (lock_ == nullptr) [[likely]]
-            loop_.run_until(done);
-          else
-            lock_->wait_until(done);
-        },
-        arguments...);
+    during<Note>([&] { wait_until(done); }, arguments...);
   }
   /// The same around whatever waits in `action()`.
   template <class Note, class Action, class... Arguments>
@@ -139,6 +136,18 @@ class Progress {
 
  private:
   bool turn() { return lock_ == nullptr ? loop_.turn() : lock_->turn(); }
+
+  template <class Predicate>
+  void wait_until(Predicate& done) {
+    if (lock_ == nullptr) [[likely]] {
+      if (loop_.run_until(std::ref(done), [] { return Callers::is_wanted(); })) [[likely]]
+        return;
+      Callers::share_from(*this);
+    }
+    wait_shared({[](void* predicate) { return (*static_cast<Predicate*>(predicate))(); }, &done});
+  }
+  /// The same where others call, too, or the own thread's functions nest.
+  void wait_shared(CallLock::Question done);
 
   /// Hang reports see a note from its making to its end. Where a coroutine that the loop resumes calls a function that
   /// waits, calls nest.

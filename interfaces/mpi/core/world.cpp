@@ -78,9 +78,6 @@ std::unique_ptr<internals::AttachedRank> attach(const internals::RankReporter& r
 
 World* World::world_ = nullptr;
 bool World::was_there_ = false;
-CallLock* World::lock_ = nullptr;
-World* World::own_ = nullptr;
-const void* World::own_thread_ = nullptr;
 
 World::World(ThreadLevel provided, CallLock* lock)
     : provided_(provided),
@@ -118,13 +115,14 @@ void World::init(ThreadLevel wanted) {
   if (was_there_) raise(ErrorClass::other, "MPI_Init is called after MPI_Finalize: MPI can't begin again");
   main_thread = std::this_thread::get_id();
   if (wanted < ThreadLevel::serialized) {
-    own_thread_ = __builtin_thread_pointer();
-    world_ = own_ = new World(wanted, nullptr);
+    world_ = new World(wanted, nullptr);
+    Callers::begin_alone();
   } else {
-    lock_ = new CallLock;  // for good: other threads may be about to leave it when the world has ended
-    lock_->enter();
-    world_ = new World(wanted, lock_);
-    lock_->leave();
+    auto* const lock = new CallLock;  // for good: other threads may be about to leave it when the world has ended
+    Callers::begin_with(*lock);
+    lock->enter();
+    world_ = new World(wanted, lock);
+    lock->leave();
   }
   was_there_ = true;
 }
@@ -134,13 +132,28 @@ bool World::is_main_thread() noexcept {
 }
 
 CallLock* World::enter(void (*refuse)()) {
-  if (world_ == nullptr) {
-    if (refuse != nullptr) refuse();
-    return nullptr;
+  if (world_ == nullptr) refuse();
+  if (Callers::lock() == nullptr && !Callers::let_in(world_->progress_)) world_->refuse_thread();
+  CallLock* const lock = Callers::lock();
+  if (lock != nullptr) lock->enter();
+  return lock;
+}
+
+void ThreadCall::enter(void (*refuse)()) {
+  while (others_ == Callers::kElsewhere && lock_ == nullptr) {
+    lock_ = World::enter(refuse);
+    if (lock_ == nullptr) others_ = Callers::begin_own();
   }
-  if (lock_ == nullptr) world_->refuse_thread();
-  lock_->enter();
-  return lock_;
+}
+
+void ThreadCall::enter_anywhere(void (*refuse)()) {
+  if (refuse != nullptr && !World::is_there()) refuse();
+  lock_ = Callers::lock();
+  if (lock_ != nullptr) lock_->enter();
+}
+
+void ThreadCall::leave(CallLock& lock) noexcept {
+  lock.leave();
 }
 
 void World::refuse_thread() const {
@@ -223,12 +236,14 @@ void World::finalize() {
   World& world = get();
   if (!is_main_thread())
     raise(ErrorClass::other, "another thread than the one that called MPI_Init calls it: MPI ends where it has begun");
-  if (lock_ != nullptr) refuse_to_leave_others(*lock_);
+  Callers::stay_alone();
+  if (const CallLock* const lock = Callers::lock()) refuse_to_leave_others(*lock);
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
   world.withdraw_receives();
-  world_ = own_ = nullptr;  // an error from here on has no communicator to be told to
+  Callers::end();
+  world_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
     (*comm)->clear_predefined();
     free_handle(*comm);
@@ -237,7 +252,7 @@ void World::finalize() {
   Comm::end_all();
   call_events = nullptr;
   world.progress_.during<PlainNote>([&world] { world.attached_->finish(); }, ", until all ranks have called it");
-  if (lock_ != nullptr) lock_->end();
+  if (CallLock* const lock = Callers::lock()) lock->end();
   delete &world;
 }
 

@@ -20,8 +20,8 @@ namespace coracle::mpi {
 class BufferedSends;
 class Request;
 
-/// One, from MPI_Init to MPI_Finalize. Where less than MPI_THREAD_SERIALIZED is provided, only the thread that has made
-/// it may call; else those that hold its lock.
+/// One, from MPI_Init to MPI_Finalize. Where less than MPI_THREAD_SERIALIZED is provided, the thread that has made it
+/// calls without a lock until another one comes (Callers); else those that hold its lock.
 class World {
  public:
   /// Throws MpiError (other) before MPI_Init and after MPI_Finalize, which says so.
@@ -37,8 +37,6 @@ class World {
   Comm& comm_self() const noexcept { return *comm_self_; }
   BufferedSends& buffered_sends() noexcept { return *buffered_sends_; }
   ThreadLevel provided() const noexcept { return provided_; }
-  /// Null where one thread may call.
-  static CallLock* lock() noexcept { return lock_; }
   /// Whether this is the thread that has called MPI_Init.
   static bool is_main_thread() noexcept;
 
@@ -78,19 +76,13 @@ class World {
   void withdraw_receives();
   [[noreturn]] void refuse_to_end(std::size_t left) const;
 
-  /// Takes the lock, and gives it. Where there is no world `refuse()` throws; without that it gives null. Throws
-  /// MpiError (other) where this thread may not call.
+  /// Of a thread that is not the own one: takes the lock, and gives it; null: the thread has become that, it is to try
+  /// again. Where there is no world `refuse()` throws. Throws MpiError (other) where this thread may not call.
   static CallLock* enter(void (*refuse)());
   [[noreturn]] void refuse_thread() const;
 
   static World* world_;
   static bool was_there_;
-  static CallLock* lock_;  // null where one thread calls
-  /// Whether there is a world, and this is the thread that may call without a lock. By the thread's name, since a
-  /// library with thread-local variables that are read by one load can't always be loaded by dlopen (python's mpi4py).
-  static bool is_own_thread() noexcept { return own_ != nullptr && own_thread_ == __builtin_thread_pointer(); }
-  static World* own_;              // null where all threads take the lock
-  static const void* own_thread_;  // its thread pointer
   ThreadLevel provided_;
   CallReporter reporter_;
   std::unique_ptr<internals::AttachedRank> attached_;
@@ -107,21 +99,43 @@ class World {
 /// While a function of MPI runs. They nest.
 class ThreadCall {
  public:
-  /// Throws MpiError (other) where this thread may not call. `refuse` throws where there is no world; null: nobody
-  /// does.
-  explicit ThreadCall(void (*refuse)() = nullptr) {
-    if (!World::is_own_thread()) [[unlikely]]
-      lock_ = World::enter(refuse);
+  /// Throws MpiError (other) where this thread may not call. `refuse` throws where there is no world.
+  explicit ThreadCall(void (*refuse)() = World::refuse) : others_(Callers::begin_own()) {
+    if (others_ == Callers::kElsewhere) [[unlikely]]
+      enter(refuse);
   }
   ~ThreadCall() {
-    if (lock_ != nullptr) [[unlikely]]
-      lock_->leave();
+    CallLock* const lock = others_ != Callers::kElsewhere ? Callers::end_own(others_) : lock_;
+    if (lock != nullptr) [[unlikely]]
+      leave(*lock);
   }
   ThreadCall(const ThreadCall&) = delete;
   ThreadCall& operator=(const ThreadCall&) = delete;
 
+ protected:
+  /// Of a function that any thread may call, without a lock where there is none. `refuse`: null where there need be no
+  /// world.
+  struct AnyThread {};
+  ThreadCall(AnyThread, void (*refuse)()) : others_(Callers::begin_own()) {
+    if (others_ == Callers::kElsewhere) [[unlikely]]
+      enter_anywhere(refuse);
+  }
+  /// Whether this thread takes no lock, and is not the own one.
+  bool is_elsewhere() const noexcept { return others_ == Callers::kElsewhere && lock_ == nullptr; }
+
  private:
+  void enter(void (*refuse)());
+  void enter_anywhere(void (*refuse)());
+  static void leave(CallLock& lock) noexcept;
+
+  std::uint32_t others_;  // functions of the own thread, beside this one
   CallLock* lock_ = nullptr;
+};
+
+/// While a function runs that may be called at any time, by any thread.
+class EarlyCall : ThreadCall {
+ public:
+  EarlyCall() : ThreadCall(AnyThread{}, nullptr) {}
 };
 
 /// MPI_Init_thread: makes the world, with the level that is wanted. Throws MpiError (other) where there is,

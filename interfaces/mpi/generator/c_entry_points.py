@@ -177,10 +177,11 @@ FIRST_TRIES = {
 def body(function):
     translations = {p.name: translation(p, function) for p in function.parameters}
     if function.early:
-        lines = ["const CallLockScope lock(World::lock());"]
+        lines = ["const EarlyCall call;"]
     else:
         site = "[returns_to = __builtin_return_address(0)] { return call_site(returns_to); }"
-        lines = ["const RunningCall call;", f'const CallSpan span("{function.name}", {site});']
+        guard, elsewhere = ("LocalCall", ", call.is_elsewhere()") if function.local else ("RunningCall", "")
+        lines = [f"const {guard} call;", f'const CallSpan span("{function.name}", {site}{elsewhere});']
     if function.is_collective:
         lines.append(f"const ProgramCallScope noted(kCollectiveNames.{function.name}, call_site(__builtin_return_address(0)));")
     if function.name in FIRST_TRIES:

@@ -48,6 +48,7 @@ class Function:
     parameters: list
     word: str = ""  # what is not there, of a refused one; or the function that this is another name of
     early: bool = False
+    local: bool = False
     todo: bool = False
     form: str = ""  # of a collective that has all three: block, begin or prepare
     base: str = ""  # the core's function, where that is not called as this one
@@ -92,14 +93,14 @@ def parse_parameter(text, where):
 
 
 def parse_entry(text, section, where):
-    match = re.fullmatch(r"(\w+)((?: \w+)*?)( early)? (MPIX?_\w+)\((.*)\)", text)
+    match = re.fullmatch(r"(\w+)((?: \w+)*?)( early| local)? (MPIX?_\w+)\((.*)\)", text)
     if not match and (match := re.fullmatch(r"(same)( MPI_\w+)( early)? (MPI_\w+)\((.*)\)", text)) is None:
         raise TableError(f'{where}: "{text}" is no entry: write MARK NAME(PARAMETER, ...)')
-    mark, word, early, name, parameters = match.groups()
+    mark, word, when, name, parameters = match.groups()
     if mark not in MARKS or (mark in {"refused", "same"}) != bool(word.strip()):
         raise TableError(f"{where}: {name}: the mark is one of {', '.join(MARKS)}; refused and same say of what")
     entry = Function(name, mark, section, [parse_parameter(p, f"{where}: {name}") for p in split_outside(parameters, ",")],
-                     word.strip(), bool(early))
+                     word.strip(), when == " early", when == " local")
     known = {p.name for p in entry.parameters}
     for parameter in entry.parameters:
         if parameter.of and parameter.of not in known:

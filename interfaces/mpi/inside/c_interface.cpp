@@ -62,7 +62,7 @@ int result_of(const std::error_code& code) noexcept {
 template <class Function>
 int run(Function function) noexcept {
   try {
-    const CallLockScope lock(World::lock());
+    const EarlyCall call;
     function();
     return CORACLE_OK;
   } catch (const Error& error) {
@@ -171,7 +171,7 @@ uint64_t coracle_signal(const coracle_memory* memory, int signal) {
 }
 
 uint64_t coracle_span_begin(const char* name) {
-  const mpi::CallLockScope lock(mpi::World::lock());
+  const mpi::EarlyCall call;
   coracle::internals::Events* const events = mpi::call_events;
   if (events == nullptr || name == nullptr) return 0;
   const std::uint64_t id = events->new_id();
@@ -180,7 +180,7 @@ uint64_t coracle_span_begin(const char* name) {
 }
 
 void coracle_span_end(uint64_t span) {
-  const mpi::CallLockScope lock(mpi::World::lock());
+  const mpi::EarlyCall call;
   if (span != 0 && mpi::call_events != nullptr) mpi::call_events->end_span(span);
 }
 

@@ -32,6 +32,7 @@ World& running_world() {
   if (!the_reader->is_thread_main()) [[unlikely]]
     throw Error(Errc::unsupported,
                 "this is another thread than the one that called MPI_Init: only that one may use teams and await");
+  Callers::stay_alone();  // what teams do takes no lock
   return World::get();
 }
 

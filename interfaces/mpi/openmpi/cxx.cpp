@@ -50,7 +50,7 @@ int ompi_errhandler_invoke(Handle<ErrorHandler>* handler, void* object, int, int
   Object* const failed_object = on != nullptr ? on->word.object : nullptr;
   if (!World::is_there() || failed_object == nullptr || handler == nullptr || handler->word.object == nullptr)
     return code;
-  const CallLockScope lock(World::lock());
+  const EarlyCall call;
   const MpiError error(code_from(code), text != nullptr ? text : "an error of the C++ interface");
   return code_to(
       handle_error(*static_cast<ErrorHandler*>(handler->word.object), *failed_object, error, "MPI (in C++)"));

@@ -27,6 +27,13 @@ class RunningCall : ThreadCall {
   RunningCall() : ThreadCall(refuse_outside) {}
 };
 
+/// The same of a function that any thread may call.
+class LocalCall : ThreadCall {
+ public:
+  LocalCall() : ThreadCall(AnyThread{}, refuse_outside) {}
+  using ThreadCall::is_elsewhere;
+};
+
 /// In a handler: asks the error handler of `on`, or of MPI_COMM_WORLD, what becomes of the exception in the function
 /// `name`, and gives what the function returns.
 int failed(const char* name, MPI_Comm on) noexcept;

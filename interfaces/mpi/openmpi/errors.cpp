@@ -9,8 +9,16 @@
 namespace coracle::mpi::openmpi {
 namespace {
 
+/// Of an error that has been given back, since the program wants that, and that its user should know of all the same.
+void tell_first(std::atomic<bool>& is_told, const char* name, const char* text) noexcept {
+  if (is_told.exchange(true, std::memory_order_relaxed)) return;
+  std::fprintf(stderr,
+               "coracle: rank %u: %s%s; it has returned an error, as the program wants (said of the first such call)\n",
+               this_process().rank, name, text);
+}
+
 int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept {
-  const CallLockScope lock(World::lock());
+  const EarlyCall call;
   if (!World::is_there()) end_by_error(error, name);
   Comm* comm = dynamic_cast<Comm*>(error.origin().get());
   if (comm == nullptr && on != nullptr) comm = static_cast<Comm*>(on->word.object);
@@ -25,10 +33,7 @@ int answer_error(const char* name, const MpiError& error, MPI_Comm on) noexcept 
 int answer_missing(const char* name, const std::string& text) noexcept {
   const int code = answer_error(name, MpiError(ErrorClass::unsupported_operation, text), nullptr);
   static std::atomic<bool> is_told{false};
-  if (!is_told.exchange(true, std::memory_order_relaxed))
-    std::fprintf(stderr,
-                 "coracle: rank %u: %s; it has returned an error, as the program wants (said of the first such call)\n",
-                 this_process().rank, text.c_str());
+  tell_first(is_told, "", text.c_str());
   return code;
 }
 
@@ -40,11 +45,15 @@ void refuse_outside() {
 }
 
 int failed(const char* name, MPI_Comm on) noexcept {
-  return answer_error(name, current_error(), on);
+  const MpiError error = current_error();
+  const int code = answer_error(name, error, on);
+  static std::atomic<bool> is_told{false};
+  if (Callers::refuses_this_thread()) tell_first(is_told, name, (std::string(": ") + error.what()).c_str());
+  return code;
 }
 
 int failed(const char* name) noexcept {
-  return answer_error(name, current_error(), nullptr);
+  return failed(name, nullptr);
 }
 
 int refused(const char* name, const char* what) noexcept {

@@ -9,14 +9,14 @@ namespace {
 
 template <class T>
 MPI_Fint number_of(HandleKind kind, Handle<T>* handle) noexcept {
-  const CallLockScope lock(World::lock());
+  const EarlyCall call;
   return handle != nullptr ? fortran_number(kind, handle->word) : -1;
 }
 
 /// The null handle for a number that stands for nothing.
 template <class T>
 Handle<T>* handle_with(HandleKind kind, MPI_Fint number, HandleWord& null_one) noexcept {
-  const CallLockScope lock(World::lock());
+  const EarlyCall call;
   HandleWord* const found = fortran_handle(kind, number);
   return reinterpret_cast<Handle<T>*>(found != nullptr ? found : &null_one);
 }
