@@ -55,7 +55,9 @@ int wrong_usage(const std::string& what, const std::vector<std::string>& words) 
 /// `coracle mpiexec` and coracle-mpiexec: what is to be parsed instead, behind the program's name. What is asked of the
 /// ranks' surroundings is done here.
 std::vector<std::string> run_words_of_mpiexec(const std::vector<std::string>& words) {
-  const coracle::internals::MpiexecCommand command = coracle::internals::translate_mpiexec(words);
+  const char* const time_limit = std::getenv("MPIEXEC_TIMEOUT");
+  const coracle::internals::MpiexecCommand command =
+      coracle::internals::translate_mpiexec(words, time_limit != nullptr ? time_limit : "");
   for (const std::string& ignored : command.ignored)
     coracle::internals::say("mpiexec's option {} means nothing here", ignored);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);

@@ -22,7 +22,8 @@ namespace {
 /// Goes through the words; adds to the command.
 class Translation {
  public:
-  explicit Translation(const std::vector<std::string>& words) : words_(words) {}
+  Translation(const std::vector<std::string>& words, const std::string& time_limit)
+      : words_(words), time_limit_(time_limit) {}
   MpiexecCommand run();
 
  private:
@@ -48,6 +49,7 @@ class Translation {
   void take_binding(const std::string& word);
   void take_output(const std::string& pattern);
   void settle_label();
+  void settle_time_limit();
   void add(const char* option, std::string word) {
     command_.run_words.emplace_back(option);
     command_.run_words.push_back(std::move(word));
@@ -59,6 +61,7 @@ class Translation {
   }
 
   std::vector<std::string> words_;
+  std::string time_limit_;  // "": none, or an option has given one
   std::size_t place_ = 0;
   bool is_first_ = true;  // of the programs
   std::string label_;     // the option that asks for it
@@ -73,7 +76,11 @@ const Translation::Option Translation::kOptions[] = {
     {" host H hosts hostlist ", Of::job, "--hosts"},
     {" x ", Of::program, "--env"},
     {" wdir wd ", Of::program, "--wdir"},
-    {" timeout ", Of::job, "--timeout"},
+    {" timeout ", Of::job, nullptr,
+     [](Translation& self, const std::string& word) {
+       self.time_limit_.clear();
+       self.add("--timeout", self.value(word));
+     }},
     {" stdin s ", Of::job, "--stdin"},
     {" hostfile machinefile machine default-hostfile f ", Of::job, nullptr,
      [](Translation& self, const std::string& word) { self.take_file(self.value(word)); }},
@@ -210,6 +217,14 @@ void Translation::settle_label() {
     command_.run_words.insert(command_.run_words.begin(), "--label");
 }
 
+void Translation::settle_time_limit() {
+  if (time_limit_.empty()) return;
+  if (time_limit_.find_first_not_of("0123456789") != std::string::npos)
+    wrong(fmt::format("MPIEXEC_TIMEOUT={}: must be a whole number of seconds", time_limit_));
+  if (time_limit_.find_first_not_of('0') == std::string::npos) return;  // no limit
+  command_.run_words.insert(command_.run_words.begin(), {"--timeout", time_limit_});
+}
+
 void Translation::take_binding(const std::string& word) {
   const std::string_view unit = std::string_view(word).substr(0, word.find(':'));
   if (unit == "none")
@@ -248,13 +263,14 @@ MpiexecCommand Translation::run() {
     is_first_ = false;
   }
   settle_label();
+  settle_time_limit();
   return std::move(command_);
 }
 
 }  // namespace
 
-MpiexecCommand translate_mpiexec(const std::vector<std::string>& words) {
-  return Translation(words).run();
+MpiexecCommand translate_mpiexec(const std::vector<std::string>& words, const std::string& time_limit) {
+  return Translation(words, time_limit).run();
 }
 
 }  // namespace coracle::internals

@@ -53,6 +53,21 @@ std::vector<std::string> ElfContents::loader_texts(std::int64_t tag) {
   return found;
 }
 
+std::vector<std::string> ElfContents::imports() {
+  const Section* const table = section_of_type(SHT_DYNSYM);
+  const Section* const strings = table == nullptr ? nullptr : section(table->sh_link);
+  if (strings == nullptr) return {};
+  const std::string symbols = content(*table);
+  const std::string names = content(*strings);
+  std::vector<std::string> found;
+  for (std::size_t at = 0; at + sizeof(ElfW(Sym)) <= symbols.size(); at += sizeof(ElfW(Sym))) {
+    ElfW(Sym) symbol{};
+    std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
+    if (symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0) found.emplace_back(elf_text_at(names, symbol.st_name));
+  }
+  return found;
+}
+
 std::uint64_t ElfContents::size() {
   file_.clear();
   file_.seekg(0, std::ios::end);

@@ -31,6 +31,8 @@ class ElfContents {
   std::string content(const Section& section);
   /// What it tells the loader under `tag`, DT_NEEDED or another that is a text, in its order.
   std::vector<std::string> loader_texts(std::int64_t tag);
+  /// The functions and variables that it takes from libraries, in its order.
+  std::vector<std::string> imports();
 
  private:
   std::uint64_t size();

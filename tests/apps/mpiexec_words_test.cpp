@@ -28,6 +28,17 @@ TEST_CASE("mpiexec: numbers of ranks, hosts, bindings and limits become options 
   CHECK(translate_mpiexec({}).run_words.empty());
 }
 
+TEST_CASE("mpiexec: a limit in the environment is one of the job, unless an option has given another") {
+  CHECK(translate_mpiexec({"-n", "2", "x", "--timeout", "3"}, "10").run_words ==
+        Words{"--timeout", "10", "-n", "2", "x", "--timeout", "3"});
+  CHECK(translate_mpiexec({"--timeout", "5", "x"}, "10").run_words == Words{"--timeout", "5", "x"});
+  CHECK(translate_mpiexec({"x"}, "0").run_words == Words{"x"});
+  for (const char* wrong : {"1h", "-1", " "})
+    CHECK_THROWS_WITH_AS(translate_mpiexec({"x"}, wrong),
+                         (std::string("MPIEXEC_TIMEOUT=") + wrong + ": must be a whole number of seconds").c_str(),
+                         Error);
+}
+
 TEST_CASE("mpiexec: the environment and the folder of ranks") {
   CHECK(translate_mpiexec({"-x", "A=1", "-x", "PATH", "--wdir", "/tmp", "x"}).run_words ==
         Words{"--env", "A=1", "--env", "PATH", "--wdir", "/tmp", "x"});

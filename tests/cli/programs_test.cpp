@@ -167,7 +167,11 @@ TEST_CASE("coracle run: what a shell or a script starts in its own place is a ra
   std::ofstream(script) << "#!/bin/sh\nexec \"$@\"\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const std::vector<std::vector<std::string>> commands{
-      {"sh", "-c", "exec " + hello}, {"sh", "-c", hello + "; exit"}, {script, hello}, {"env", "NAME=x", hello}};
+      {"sh", "-c", "exec " + hello},
+      {"sh", "-c", hello + "; exit"},
+      {script, hello},
+      {"env", "NAME=x", hello},
+      {test_program("gives_place"), hello}};  // known by what it imports
   for (const std::vector<std::string>& words : commands) {
     CAPTURE(words.back());
     std::vector<std::string> arguments{"run", "-n", "2", "--timeout", "50s"};

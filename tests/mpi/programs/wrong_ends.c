@@ -13,6 +13,11 @@ static void* call_barrier(void* unused) {
   return unused;
 }
 
+static void* call_barrier_and_go_on(void* unused) {
+  REQUIRE(MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS, "two threads may call");
+  return unused;
+}
+
 static void* call_finalize(void* unused) {
   MPI_Finalize();
   return unused;
@@ -60,6 +65,10 @@ static void stay_or_go(const char* how) {
   if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
   if (strcmp(how, "crash") == 0) raise(SIGSEGV);
   if (strcmp(how, "single") == 0 || strcmp(how, "funneled") == 0) in_a_thread(call_barrier);
+  if (strcmp(how, "returned") == 0) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    in_a_thread(call_barrier_and_go_on);
+  }
   if (strcmp(how, "threads") == 0) let_another_receive();
   if (strcmp(how, "finalize") == 0) in_a_thread(call_finalize);
   if (strcmp(how, "pending") == 0) MPI_Issend(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
