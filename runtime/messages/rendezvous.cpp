@@ -120,7 +120,7 @@ void RendezvousSends::count_offered(std::uint64_t more) noexcept {
   bytes.store(bytes.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
-ReadyToSend RendezvousSends::describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const {
+ReadyToSend RendezvousSends::describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) {
   // Measured: of shorter blocks the kernel copies fewer in the time than two copies by hand take.
   constexpr std::size_t kKernelBlockBytes = 2048;
   const MessageSource& source = offered.shared.source();
@@ -135,7 +135,10 @@ ReadyToSend RendezvousSends::describe(PendingSend& offered, std::uint32_t peer, 
     offer.device_segment = lowest.segment;
     offer.address = lowest.offset + static_cast<std::uint64_t>(source.origin() - source.lowest());
   }
-  if (!source.is_scattered()) return offer;
+  if (!source.is_scattered()) {
+    if (offer.shared != nullptr && !offer.on_device()) written_memory_.prepare(source.span());
+    return offer;
+  }
   const ScatteredSource scattered = source.scattered();
   offer.count = scattered.count;
   if (offer.shared != nullptr || (!is_beside(rank_, peer) && !offer.on_device())) return offer;

@@ -20,6 +20,7 @@
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/pending.hpp"
 #include "runtime/messages/scheme_tuner.hpp"
+#include "runtime/messages/written_memory.hpp"
 #include "runtime/rank/message.hpp"
 #include "runtime/rank/peer_event.hpp"
 #include "runtime/rank/rank_core.hpp"
@@ -109,7 +110,7 @@ class RendezvousSends {
 
   /// Keeps RankBlock::offered_bytes; `more` wraps around where there are fewer.
   void count_offered(std::uint64_t more) noexcept;
-  ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout) const;
+  ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout);
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
   Task<> help(std::uint64_t serial, const MessageTarget* target);
@@ -119,6 +120,7 @@ class RendezvousSends {
   Rank& rank_;
   const RendezvousHandlers handlers_;
   const RendezvousScheme& scheme_;
+  WrittenMemory written_memory_;
   BounceBuffers bounce_buffers_;
   std::uint64_t serial_ = 0;
   std::unordered_map<std::uint64_t, PendingSend*> offered_;
