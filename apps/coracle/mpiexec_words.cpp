@@ -218,7 +218,7 @@ void Translation::settle_label() {
 }
 
 void Translation::settle_time_limit() {
-  if (time_limit_.empty()) return;
+  if (time_limit_.empty() || command_.wants_version || time_limit_.starts_with("-")) return;  // -1: no limit
   if (time_limit_.find_first_not_of("0123456789") != std::string::npos)
     wrong(fmt::format("MPIEXEC_TIMEOUT={}: must be a whole number of seconds", time_limit_));
   if (time_limit_.find_first_not_of('0') == std::string::npos) return;  // no limit

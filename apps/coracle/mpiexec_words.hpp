@@ -16,8 +16,8 @@ struct MpiexecCommand {
 };
 
 /// `words`: behind `mpiexec`. `time_limit`: the variable MPIEXEC_TIMEOUT, in seconds, which an option overrides; "":
-/// none. Knows options of Open MPI, MPICH (Hydra) and Intel MPI. Throws Error (bad_input) for one that none of them has,
-/// for a value that is missing, for one of the whole job behind a ':', and for a file that can't be read.
+/// none. Knows options of Open MPI, MPICH (Hydra) and Intel MPI. Throws Error (bad_input) for one that none of them
+/// has, for a value that is missing, for one of the whole job behind a ':', and for a file that can't be read.
 MpiexecCommand translate_mpiexec(const std::vector<std::string>& words, const std::string& time_limit = "");
 
 }  // namespace coracle::internals

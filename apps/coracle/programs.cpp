@@ -3,25 +3,20 @@
 #include "apps/coracle/programs.hpp"
 
 #include <fmt/format.h>
-#include <link.h>
 
 #include <CLI/Config.hpp>
 #include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
-#include <array>
-#include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "apps/common/command_line.hpp"
 #include "apps/common/strict_parsing.hpp"
 #include "apps/common/units.hpp"
 #include "runtime/core/error.hpp"
-#include "runtime/job/elf_contents.hpp"
 #include "runtime/launch/processes.hpp"
 #include "runtime/launch/rank_files.hpp"
 #include "runtime/launch/say.hpp"
+#include "runtime/launch/starters.hpp"
 #include "runtime/pvas/program.hpp"
 
 namespace coracle::internals {
@@ -87,40 +82,6 @@ ProgramPart part_of(const ProgramWords& words, bool is_only) {
   part.directory = words.directory;
   if (!is_only) part.ranks = words.ranks.empty() ? 1 : number_of("-n", words.ranks);
   return part;
-}
-
-/// Whether it is named as one whose trade it is to start another program, in its own place or as a child: either is
-/// outside the address space that it is in.
-bool is_named_as_starter(const std::string& path) {
-  constexpr std::array<std::string_view, 27> kNames{
-      "sh",      "dash", "bash",    "ash",    "ksh",  "mksh",  "zsh",     "csh",    "tcsh",
-      "fish",    "env",  "nice",    "ionice", "time", "nohup", "timeout", "chrt",   "numactl",
-      "taskset", "perf", "setarch", "setsid", "gdb",  "xterm", "stdbuf",  "strace", "valgrind"};
-  return std::ranges::find(kNames, std::filesystem::path(path).filename().string()) != kNames.end();
-}
-
-bool is_of_mpi(const std::vector<std::string>& libraries) {
-  return std::ranges::any_of(libraries, [](const std::string& name) { return name.starts_with("libmpi"); });
-}
-
-/// Gives its place to another program, and does nothing else with one: it can, and can't make a process for it.
-bool gives_its_place(const std::vector<std::string>& imports) {
-  constexpr std::array<std::string_view, 7> kInPlace{"execl",  "execle", "execlp",   "execv",
-                                                     "execve", "execvp", "execvpe"};
-  constexpr std::array<std::string_view, 7> kBeside{"fork",         "vfork",  "clone", "posix_spawn",
-                                                    "posix_spawnp", "system", "popen"};
-  const auto has_any = [&imports](const auto& names) {
-    return std::ranges::any_of(imports, [&](const std::string& each) {
-      return std::ranges::find(names, std::string_view(each)) != names.end();
-    });
-  };
-  return has_any(kInPlace) && !has_any(kBeside);
-}
-
-/// A file that can be read; of others the name alone counts.
-bool starts_others(const std::string& path) {
-  ElfContents file(path);
-  return (is_named_as_starter(path) && !is_of_mpi(file.loader_texts(DT_NEEDED))) || gives_its_place(file.imports());
 }
 
 /// Why the ranks of a program can't share an address space; "": they can, or it is told when they are started.

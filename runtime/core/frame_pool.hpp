@@ -22,7 +22,7 @@ namespace coracle::internals {
 
 /// Each thread has one. A loop has one thread, so the pool of the thread is the pool of its loop (in `sim` and in tests
 /// several loops of one thread share it). Threads that turn one loop in turns use a pool of that loop's meanwhile. A
-/// frame must be released while the pool is in use that has given it.
+/// frame must be released while the pool is in use that has given it, or in another one that is never trimmed.
 class FramePool {
  public:
   /// A pool beside those of threads.

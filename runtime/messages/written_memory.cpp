@@ -28,8 +28,8 @@ void WrittenMemory::look(Part& known, Part part) noexcept {
     make_resident(reinterpret_cast<std::byte*>(from), to - from);  // of memory that may not be written it makes none
   }
   // What has been looked at of the same block, as one part; another block's gives way.
-  const bool touches = part.begin <= known.end && known.begin <= part.end &&
-                       known.begin / kBlockBytes == part.begin / kBlockBytes;
+  const bool touches =
+      part.begin <= known.end && known.begin <= part.end && known.begin / kBlockBytes == part.begin / kBlockBytes;
   known = touches ? Part{std::min(known.begin, part.begin), std::max(known.end, part.end)} : part;
 }
 

@@ -8,21 +8,21 @@
 
 namespace coracle::internals {
 
-/// Of a rank whose peers share its address space. Where nobody has written a page yet, whoever reads it makes the kernel
-/// map its page of zeros there, and the first write then has all processors of all ranks forget that: some microseconds
-/// each, on a virtual machine 20, which a process alone does not pay. Programs send such memory: buffers of which they
-/// fill a part, and benchmarks all the time (HPCC's HPL took 1.7 times as long behind its tests of bandwidth).
+/// Of a rank whose peers share its address space. Where nobody has written a page yet, whoever reads it makes the
+/// kernel map its page of zeros there, and the first write then has the processors of all ranks forget that: some
+/// microseconds each, on a virtual machine 20, which a process alone does not pay. Programs send such memory: buffers
+/// of which they fill a part, and benchmarks all the time (HPCC's HPL took 1.7 times as long behind its tests of
+/// bandwidth).
 class WrittenMemory {
  public:
-  /// Has the kernel make pages of its own for `memory`, which a peer is to read, unless this has looked at it before, or
-  /// sees that it has been written. Memory that is given back to the kernel and comes again is not looked at again.
+  /// Has the kernel make pages of its own for `memory`, which a peer is to read, unless this has looked at it before,
+  /// or sees that it has been written. Memory that is given back to the kernel and comes again is not looked at again.
   void prepare(std::span<const std::byte> memory) noexcept {
     auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::uintptr_t end = begin + memory.size();
     while (begin < end) {
-      const std::uintptr_t part_end = end < begin / kBlockBytes * kBlockBytes + kBlockBytes
-                                          ? end
-                                          : begin / kBlockBytes * kBlockBytes + kBlockBytes;
+      const std::uintptr_t part_end =
+          end < begin / kBlockBytes * kBlockBytes + kBlockBytes ? end : begin / kBlockBytes * kBlockBytes + kBlockBytes;
       Part& known = known_[begin / kBlockBytes % known_.size()];
       if (begin < known.begin || part_end > known.end) [[unlikely]]
         look(known, {begin, part_end});

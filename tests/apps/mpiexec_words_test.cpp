@@ -32,8 +32,9 @@ TEST_CASE("mpiexec: a limit in the environment is one of the job, unless an opti
   CHECK(translate_mpiexec({"-n", "2", "x", "--timeout", "3"}, "10").run_words ==
         Words{"--timeout", "10", "-n", "2", "x", "--timeout", "3"});
   CHECK(translate_mpiexec({"--timeout", "5", "x"}, "10").run_words == Words{"--timeout", "5", "x"});
-  CHECK(translate_mpiexec({"x"}, "0").run_words == Words{"x"});
-  for (const char* wrong : {"1h", "-1", " "})
+  for (const char* none : {"0", "-1"}) CHECK(translate_mpiexec({"x"}, none).run_words == Words{"x"});
+  CHECK(translate_mpiexec({"--version"}, "1h").wants_version);
+  for (const char* wrong : {"1h", " "})
     CHECK_THROWS_WITH_AS(translate_mpiexec({"x"}, wrong),
                          (std::string("MPIEXEC_TIMEOUT=") + wrong + ": must be a whole number of seconds").c_str(),
                          Error);

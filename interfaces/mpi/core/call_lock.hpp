@@ -1,5 +1,5 @@
-// CallLock: what a thread holds while it is in a function of MPI, where several may call (MPI_THREAD_SERIALIZED,
-// _MULTIPLE). A thread that waits gives it away meanwhile: one of those turns the loop for all, the others sleep.
+// CallLock: what a thread holds while it is in a function of MPI, where several call (MPI_THREAD_SERIALIZED, _MULTIPLE;
+// or see Callers). A thread that waits gives it away meanwhile: one of those turns the loop for all, the others sleep.
 #pragma once
 
 #include <atomic>

@@ -86,6 +86,12 @@ class MpiError : public std::exception {
       : code_(code), text_(std::move(text)), origin_(std::move(origin)) {}
   MpiError(ErrorClass code, std::string text, Ref<Object> origin = {})
       : MpiError(static_cast<int>(code), std::move(text), std::move(origin)) {}
+  /// Of an error that its user should know of also where the program has errors given back.
+  MpiError told_always() && {
+    is_told_always_ = true;
+    return std::move(*this);
+  }
+  bool is_told_always() const noexcept { return is_told_always_; }
   int code() const noexcept { return code_; }
   const char* what() const noexcept override { return text_.c_str(); }
   const Ref<Object>& origin() const noexcept { return origin_; }
@@ -94,6 +100,7 @@ class MpiError : public std::exception {
   int code_;
   std::string text_;
   Ref<Object> origin_;
+  bool is_told_always_ = false;
 };
 
 /// The exception in flight (of the runtime, the core or the C++ library) as the core says it. Only in a catch block.

@@ -18,10 +18,7 @@ void Progress::share_late(CallLock& lock) {
 }
 
 void Progress::wait_shared(CallLock::Question done) {
-  if (lock_ == nullptr)
-    loop_.run_until(done);
-  else
-    lock_->wait_until(done);
+  lock_->wait_until(done);
 }
 
 bool Progress::poll() {

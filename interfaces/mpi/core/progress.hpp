@@ -21,14 +21,16 @@ namespace coracle::mpi {
 enum class AtFinalize : std::uint8_t { refused, withdrawn };
 
 /// Of one loop; its thread only, or the one that holds the lock.
-class Progress {
+class Progress final : public Shareable {
  public:
   explicit Progress(internals::EventLoop& loop)
       : loop_(loop), receives_(std::make_unique<internals::NotedWaits>(loop.root_scope(), ends_)) {}
   /// From now on several threads may call. The lock lives longer, and is this thread's just now.
   void share(CallLock& lock) noexcept;
-  /// The same of a loop that one thread has turned so far, and nobody turns just now, or this thread in a wait.
-  void share_late(CallLock& lock);
+  /// The same of a loop that one thread has turned so far.
+  void share_late(CallLock& lock) override;
+  bool may_be_shared() const noexcept override { return loop_.may_be_shared(); }
+  void wake() noexcept override { loop_.doorbell().ring(); }
 
   /// Turns the loop, and sleeps between, until `done()`. Note(arguments...) tells hang reports what is awaited.
   template <class Note, class Predicate, class... Arguments>
@@ -139,14 +141,14 @@ class Progress {
 
   template <class Predicate>
   void wait_until(Predicate& done) {
-    if (lock_ == nullptr) [[likely]] {
+    while (lock_ == nullptr) [[likely]] {
       if (loop_.run_until(std::ref(done), [] { return Callers::is_wanted(); })) [[likely]]
         return;
       Callers::share_from(*this);
     }
     wait_shared({[](void* predicate) { return (*static_cast<Predicate*>(predicate))(); }, &done});
   }
-  /// The same where others call, too, or the own thread's functions nest.
+  /// The same where others call, too.
   void wait_shared(CallLock::Question done);
 
   /// Hang reports see a note from its making to its end. Where a coroutine that the loop resumes calls a function that

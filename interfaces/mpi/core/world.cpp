@@ -115,8 +115,8 @@ void World::init(ThreadLevel wanted) {
   if (was_there_) raise(ErrorClass::other, "MPI_Init is called after MPI_Finalize: MPI can't begin again");
   main_thread = std::this_thread::get_id();
   if (wanted < ThreadLevel::serialized) {
-    world_ = new World(wanted, nullptr);
     Callers::begin_alone();
+    world_ = new World(wanted, nullptr);
   } else {
     auto* const lock = new CallLock;  // for good: other threads may be about to leave it when the world has ended
     Callers::begin_with(*lock);
@@ -131,23 +131,15 @@ bool World::is_main_thread() noexcept {
   return main_thread == std::this_thread::get_id();
 }
 
-CallLock* World::enter(void (*refuse)()) {
-  if (world_ == nullptr) refuse();
-  if (Callers::lock() == nullptr && !Callers::let_in(world_->progress_)) world_->refuse_thread();
-  CallLock* const lock = Callers::lock();
-  if (lock != nullptr) lock->enter();
-  return lock;
-}
-
 void ThreadCall::enter(void (*refuse)()) {
-  while (others_ == Callers::kElsewhere && lock_ == nullptr) {
-    lock_ = World::enter(refuse);
-    if (lock_ == nullptr) others_ = Callers::begin_own();
-  }
+  if (!World::is_there()) refuse();
+  World& world = World::get();
+  if (!Callers::enter(world.progress_, others_, lock_)) world.refuse_thread();
 }
 
 void ThreadCall::enter_anywhere(void (*refuse)()) {
   if (refuse != nullptr && !World::is_there()) refuse();
+  if (World::is_there() && Callers::is_own()) return enter(refuse);
   lock_ = Callers::lock();
   if (lock_ != nullptr) lock_->enter();
 }
@@ -157,12 +149,15 @@ void ThreadCall::leave(CallLock& lock) noexcept {
 }
 
 void World::refuse_thread() const {
-  raise(
-      ErrorClass::other,
-      "another thread than the one that called MPI_Init calls it, but the program has {}: let it call MPI_Init_thread "
-      "with MPI_THREAD_MULTIPLE, or set OMPI_MPI_THREAD_LEVEL=3 in its environment",
-      provided_ == ThreadLevel::single ? "asked for MPI_THREAD_SINGLE (as MPI_Init does), and was given that"
-                                       : "asked for MPI_THREAD_FUNNELED, and was given that");
+  const char* const asked = provided_ == ThreadLevel::single
+                                ? "asked for MPI_THREAD_SINGLE (as MPI_Init does), and was given that"
+                                : "asked for MPI_THREAD_FUNNELED, and was given that";
+  throw MpiError(ErrorClass::other,
+                 fmt::format("another thread than the one that called MPI_Init calls it, but the program has {}: let "
+                             "it call MPI_Init_thread with MPI_THREAD_MULTIPLE, or set OMPI_MPI_THREAD_LEVEL=3 in its "
+                             "environment",
+                             asked))
+      .told_always();
 }
 
 void World::drain() {
@@ -223,6 +218,19 @@ void refuse_to_leave_others(const CallLock& lock) {
         others == 1 ? "another thread is" : fmt::format("{} other threads are", others), text.view());
 }
 
+/// No other thread is let in meanwhile, nor afterwards, unless the world is refused to end.
+class EndsAlone {
+ public:
+  EndsAlone() noexcept : stayed_(Callers::stays_alone()) { Callers::stay_alone(); }
+  ~EndsAlone() { Callers::stay_alone(stayed_); }
+  EndsAlone(const EndsAlone&) = delete;
+  EndsAlone& operator=(const EndsAlone&) = delete;
+  void surely() noexcept { stayed_ = true; }
+
+ private:
+  bool stayed_;
+};
+
 }  // namespace
 
 void World::refuse_to_end(std::size_t left) const {
@@ -236,12 +244,13 @@ void World::finalize() {
   World& world = get();
   if (!is_main_thread())
     raise(ErrorClass::other, "another thread than the one that called MPI_Init calls it: MPI ends where it has begun");
-  Callers::stay_alone();
+  EndsAlone ends_alone;
   if (const CallLock* const lock = Callers::lock()) refuse_to_leave_others(*lock);
   world.comm_self_->attributes.remove_all(*world.comm_self_);  // MPI-3.1, 8.7.1: before anything else
   world.drain();
   world.comm_world_->attributes.remove_all(*world.comm_world_);
   world.withdraw_receives();
+  ends_alone.surely();
   Callers::end();
   world_ = nullptr;  // an error from here on has no communicator to be told to
   for (Comm** comm : {&world.comm_self_, &world.comm_world_}) {
@@ -282,6 +291,10 @@ void World::bury_orphans() {
 void world_init(int thread_level, int& provided) {
   World::init(static_cast<ThreadLevel>(thread_level));
   provided = static_cast<int>(World::get().provided());
+}
+
+void world_begun() noexcept {
+  if (Callers::lock() == nullptr) Callers::end_own(0);
 }
 
 void world_finalize() {

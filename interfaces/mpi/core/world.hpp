@@ -76,9 +76,6 @@ class World {
   void withdraw_receives();
   [[noreturn]] void refuse_to_end(std::size_t left) const;
 
-  /// Of a thread that is not the own one: takes the lock, and gives it; null: the thread has become that, it is to try
-  /// again. Where there is no world `refuse()` throws. Throws MpiError (other) where this thread may not call.
-  static CallLock* enter(void (*refuse)());
   [[noreturn]] void refuse_thread() const;
 
   static World* world_;
@@ -141,6 +138,8 @@ class EarlyCall : ThreadCall {
 /// MPI_Init_thread: makes the world, with the level that is wanted. Throws MpiError (other) where there is,
 /// or was, one already.
 void world_init(int thread_level, int& provided);
+/// The end of MPI_Init_thread, when what depends on the ABI has been made, too: other threads may come.
+void world_begun() noexcept;
 /// MPI_Finalize.
 void world_finalize();
 /// MPI_Abort: ends the job with `code` as its status, and tells of `what`. It works outside MPI_Init and MPI_Finalize.

@@ -32,7 +32,9 @@ World& running_world() {
   if (!the_reader->is_thread_main()) [[unlikely]]
     throw Error(Errc::unsupported,
                 "this is another thread than the one that called MPI_Init: only that one may use teams and await");
-  Callers::stay_alone();  // what teams do takes no lock
+  // What the program does with teams takes no lock. Said in a call, so that nobody is being let in meanwhile.
+  const ThreadCall call;
+  Callers::stay_alone();
   return World::get();
 }
 

@@ -48,7 +48,7 @@ int failed(const char* name, MPI_Comm on) noexcept {
   const MpiError error = current_error();
   const int code = answer_error(name, error, on);
   static std::atomic<bool> is_told{false};
-  if (Callers::refuses_this_thread()) tell_first(is_told, name, (std::string(": ") + error.what()).c_str());
+  if (error.is_told_always()) tell_first(is_told, name, (std::string(": ") + error.what()).c_str());
   return code;
 }
 

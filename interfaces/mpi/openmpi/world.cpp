@@ -47,6 +47,7 @@ void start_world(int level) {
   world_init(std::max(level, level_from_environment()), provided_level);
   translate_attributes();
   attach_predefined();
+  world_begun();
 }
 
 }  // namespace

@@ -55,6 +55,25 @@ static void call_on(void) {
   }
 }
 
+/* A function of the program that a function of MPI calls, and that calls another. */
+static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
+  MPI_Aint lowest, extent;
+  MPI_Type_get_extent(*type, &lowest, &extent);
+  REQUIRE(extent == sizeof(int), "%ld", (long)extent);
+  for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((const int*)in)[i];
+}
+
+static void let_it_call(void) {
+  MPI_Op op;
+  MPI_Op_create(add, 1, &op);
+  for (int i = 0; !is_over || i < 1000; ++i) {
+    int in = i, out = 1;
+    MPI_Reduce_local(&in, &out, 1, MPI_INT, op);
+    REQUIRE(out == i + 1, "%d", out);
+  }
+  MPI_Op_free(&op);
+}
+
 static void poll(void) {
   MPI_Request request;
   int value = -1, is_done = 0;
@@ -67,11 +86,21 @@ static void let_first_call(void) {
   pthread_t thread;
   REQUIRE(pthread_create(&thread, NULL, call_first, NULL) == 0, "no thread");
   int is_received = 0;
-  switch (rank_of_world % 5) {
-    case 0: is_received = receive_from_self() == 5; break;
-    case 1: break;
-    case 2: compute(); break;
-    case 3: call_on(); break;
+  switch (rank_of_world % 6) {
+    case 0:
+      is_received = receive_from_self() == 5;
+      break;
+    case 1:
+      break;
+    case 2:
+      compute();
+      break;
+    case 3:
+      call_on();
+      break;
+    case 4:
+      let_it_call();
+      break;
     default:
       poll();
       is_received = 1;
@@ -80,7 +109,8 @@ static void let_first_call(void) {
   pthread_join(thread, NULL);
 }
 
-/* From then on as where they have asked: all at once, short and long messages, and a collective of each thread's own. */
+/* From then on as where they have asked: all at once, short and long messages, and a collective of each thread's own.
+ */
 static MPI_Comm comms[THREADS];
 
 static void* exchange(void* argument) {
