@@ -20,7 +20,8 @@ bool is_of_mpi(const std::vector<std::string>& libraries) {
 
 /// Gives its place to another program, and does nothing else with one: it can, and can't make a process for it.
 bool gives_its_place(const std::vector<std::string>& imports) {
-  constexpr std::array<std::string_view, 9> kInPlace{"execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "execveat", "fexecve"};
+  constexpr std::array<std::string_view, 9> kInPlace{"execl",  "execle",  "execlp",   "execv",  "execve",
+                                                     "execvp", "execvpe", "execveat", "fexecve"};
   constexpr std::array<std::string_view, 7> kBeside{"fork",         "vfork",  "clone", "posix_spawn",
                                                     "posix_spawnp", "system", "popen"};
   const auto has_any = [&imports](const auto& names) {
