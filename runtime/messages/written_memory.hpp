@@ -6,13 +6,16 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/core/mapping_query.hpp"
+
 namespace coracle::internals {
 
 /// Of a rank whose peers share its address space. Where nobody has written a page yet, whoever reads it makes the
 /// kernel map its page of zeros there, and the first write then has the processors of all ranks forget that: some
 /// microseconds each, on a virtual machine 20, which a process alone does not pay. Programs send such memory: buffers
 /// of which they fill a part, and benchmarks all the time (HPCC's HPL took 1.7 times as long behind its tests of
-/// bandwidth).
+/// bandwidth). Only of what malloc() and its like give: pages of a file are not written to for that. It takes Linux
+/// 6.11, which can be asked what a mapping is.
 class WrittenMemory {
  public:
   /// Has the kernel make pages of its own for `memory`, which a peer is to read, unless this has looked at it before,
@@ -38,9 +41,11 @@ class WrittenMemory {
   };
   static constexpr std::uintptr_t kBlockBytes = 64 * 1024;
 
-  static void look(Part& known, Part part) noexcept;
+  void look(Part& known, Part part) noexcept;
+  void make_pages(Part part) noexcept;
 
   std::array<Part, 512> known_{};
+  MappingQuery mappings_;
 };
 
 }  // namespace coracle::internals

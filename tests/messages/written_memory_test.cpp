@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 
@@ -59,6 +61,8 @@ class Fresh {
 
 /// An emulator may say yes, and do nothing.
 bool kernel_makes_pages() {
+  coracle::internals::MappingQuery mappings;
+  if (!mappings.mapping_of(reinterpret_cast<std::uintptr_t>(&mappings))) return false;
   constexpr int kPopulateWrite = 23;
   const Fresh memory(4);
   return ::madvise(memory.page(0), 4 * kPage, kPopulateWrite) == 0 && memory.faults_of_writing(0, 4) == 0;
@@ -96,6 +100,24 @@ TEST_CASE("written memory: a part that has been looked at is not looked at again
   CHECK(memory.faults_of_writing(0, 2) >= 2);
   written->prepare(memory.pages(2, 2));
   CHECK(memory.faults_of_writing(2, 2) == 0);
+}
+
+TEST_CASE("written memory: files are not written to") {
+  char name[] = "/tmp/coracle-written-memory-XXXXXX";
+  const int fd = ::mkstemp(name);
+  REQUIRE(fd >= 0);
+  ::unlink(name);
+  REQUIRE(::ftruncate(fd, static_cast<off_t>(kBlockBytes)) == 0);  // a hole
+  void* const memory = ::mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  REQUIRE(memory != MAP_FAILED);
+  const auto written = std::make_unique<WrittenMemory>();
+  written->prepare({static_cast<const std::byte*>(memory), kBlockBytes});
+  ::msync(memory, kBlockBytes, MS_SYNC);
+  struct stat status {};
+  REQUIRE(::fstat(fd, &status) == 0);
+  CHECK(static_cast<std::size_t>(status.st_blocks) * 512 <= kPage);  // the one that was read, where that takes one
+  ::munmap(memory, kBlockBytes);
+  ::close(fd);
 }
 
 TEST_CASE("written memory: what may not be written is no fault") {
