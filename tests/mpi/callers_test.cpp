@@ -71,6 +71,7 @@ int trial(unsigned seed) {
   constexpr int kOthers = 2;
   constexpr int kCalls = 50;
   std::vector<std::thread> others;
+  others.reserve(kOthers);
   for (int i = 0; i < kOthers; ++i)
     others.emplace_back([&, delay = std::chrono::microseconds(random() % 400)] {
       std::this_thread::sleep_for(delay);
