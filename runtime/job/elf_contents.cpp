@@ -37,12 +37,13 @@ std::string ElfContents::content(const Section& section) {
   return read_bytes(section.sh_offset, std::as_writable_bytes(std::span(bytes))) ? bytes : std::string();
 }
 
+ElfContents::Named ElfContents::with_texts(const Section* table) {
+  const Section* const texts = table == nullptr ? nullptr : section(table->sh_link);
+  return texts == nullptr ? Named{} : Named{content(*table), content(*texts)};
+}
+
 std::vector<std::string> ElfContents::loader_texts(std::int64_t tag) {
-  const Section* const table = section_of_type(SHT_DYNAMIC);
-  const Section* const strings = table == nullptr ? nullptr : section(table->sh_link);
-  if (strings == nullptr) return {};
-  const std::string entries = content(*table);
-  const std::string texts = content(*strings);
+  const auto [entries, texts] = with_texts(section_of_type(SHT_DYNAMIC));
   std::vector<std::string> found;
   for (std::size_t at = 0; at + sizeof(ElfW(Dyn)) <= entries.size(); at += sizeof(ElfW(Dyn))) {
     ElfW(Dyn) entry{};
@@ -54,11 +55,7 @@ std::vector<std::string> ElfContents::loader_texts(std::int64_t tag) {
 }
 
 std::vector<std::string> ElfContents::imports() {
-  const Section* const table = section_of_type(SHT_DYNSYM);
-  const Section* const strings = table == nullptr ? nullptr : section(table->sh_link);
-  if (strings == nullptr) return {};
-  const std::string symbols = content(*table);
-  const std::string names = content(*strings);
+  const auto [symbols, names] = with_texts(section_of_type(SHT_DYNSYM));
   std::vector<std::string> found;
   for (std::size_t at = 0; at + sizeof(ElfW(Sym)) <= symbols.size(); at += sizeof(ElfW(Sym))) {
     ElfW(Sym) symbol{};

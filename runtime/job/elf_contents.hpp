@@ -29,6 +29,12 @@ class ElfContents {
   const Section* section_of_type(std::uint32_t type) const noexcept;
   /// Its bytes. Empty where the file has not so many.
   std::string content(const Section& section);
+  /// A table, and the texts that its entries name by offsets. Both are empty where `table` is null, or names none.
+  struct Named {
+    std::string entries;
+    std::string texts;
+  };
+  Named with_texts(const Section* table);
   /// What it tells the loader under `tag`, DT_NEEDED or another that is a text, in its order.
   std::vector<std::string> loader_texts(std::int64_t tag);
   /// The functions and variables that it takes from libraries, in its order.

@@ -18,10 +18,7 @@ ElfSymbols::ElfSymbols(const std::string& path) {
   ElfContents file(path);
   const ElfContents::Section* table = file.section_of_type(SHT_SYMTAB);
   if (table == nullptr) table = file.section_of_type(SHT_DYNSYM);
-  const ElfContents::Section* const strings = table == nullptr ? nullptr : file.section(table->sh_link);
-  if (strings == nullptr) return;
-  const std::string symbols = file.content(*table);
-  const std::string names = file.content(*strings);
+  const auto [symbols, names] = file.with_texts(table);
   for (std::size_t at = 0; at + sizeof(ElfW(Sym)) <= symbols.size(); at += sizeof(ElfW(Sym))) {
     ElfW(Sym) symbol{};
     std::memcpy(&symbol, symbols.data() + at, sizeof symbol);

@@ -1,6 +1,7 @@
 // WrittenMemory: that what a peer is about to read has pages of its own, though its owner may never have written it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +25,7 @@ class WrittenMemory {
     auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::uintptr_t end = begin + memory.size();
     while (begin < end) {
-      const std::uintptr_t part_end =
-          end < begin / kBlockBytes * kBlockBytes + kBlockBytes ? end : begin / kBlockBytes * kBlockBytes + kBlockBytes;
+      const std::uintptr_t part_end = std::min(end, (begin / kBlockBytes + 1) * kBlockBytes);
       Part& known = known_[begin / kBlockBytes % known_.size()];
       if (begin < known.begin || part_end > known.end) [[unlikely]]
         look(known, {begin, part_end});
