@@ -52,7 +52,7 @@ void LocalCollective::look_for_last() noexcept {
 
 bool LocalCollective::try_give_by_arena(std::span<const std::byte> data) {
   if (!round_.is_open() || !round_.copies_at_once()) return false;
-  std::byte* room = round_.allocate(data.size());
+  std::byte* room = round_.allocate_to_give(data.size());
   if (room == nullptr) return false;
   std::memcpy(room, data.data(), data.size());
   expose({room, data.size()}, 1);

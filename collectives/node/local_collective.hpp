@@ -52,7 +52,7 @@ class LocalCollective {
       round_.contribute_made(bytes, 1, make);
       return true;
     }
-    return give_made_in(round_.allocate(bytes), bytes, make);
+    return give_made_in(round_.allocate_to_give(bytes), bytes, make);
   }
   template <class Make>
   Task<> give_made(std::size_t bytes, Make make) {

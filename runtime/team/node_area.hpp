@@ -16,6 +16,7 @@
 #include "runtime/job/round_arena.hpp"
 #include "runtime/job/segment.hpp"
 #include "runtime/job/slab.hpp"
+#include "runtime/team/handed_rooms.hpp"
 
 namespace coracle::internals {
 
@@ -90,7 +91,8 @@ class NodeArea {
     const bool with_pair = !by_arena && bytes > Contribution::kLineInlineBytesMax;
     prefetch_contribution(last_number_ + 1, with_pair);
     if (goes_ahead) prefetch_contribution(last_number_ + 1 + kAhead, with_pair);
-    if (by_arena) prefetch_for_writing(arena_.next(), goes_ahead ? 2 * kRoomBytes : kRoomBytes);
+    if (by_arena && rooms_.next() == nullptr)
+      prefetch_for_writing(arena_.next(), goes_ahead ? 2 * kRoomBytes : kRoomBytes);
   }
   /// A round of short data is over; `has_awaited`: anybody.
   void note_round(bool has_awaited) noexcept { rounds_ahead_ = has_awaited ? 0 : rounds_ahead_ + 1; }
@@ -177,6 +179,7 @@ class NodeArea {
   std::uint32_t retired_behind_gap_ = 0;                          // so many
   Event retired_more_;
   RoundArena arena_;
+  HandedRooms rooms_;  // of two members
 };
 
 }  // namespace coracle::internals

@@ -126,6 +126,7 @@ Round::Reading::Reading(Round& round, std::uint32_t local_index) noexcept : own_
   own_contribution_.reading.store(local_index + 1,
                                   std::memory_order_seq_cst);  // pairs with move_exposed() and anybody_reads()
   address_ = round.exposed(local_index).address;
+  round.note_read(local_index, address_);
   if (address_ == nullptr) own_contribution_.reading.store(0, std::memory_order_release);  // as the end
 }
 

@@ -82,7 +82,10 @@ class [[nodiscard]] Round : public RoundDecisions {
   explicit Round(NodeArea& node_area) noexcept : Round(node_area, node_area.take_number()) {}
   Round(NodeArea& node_area, std::uint64_t number) noexcept
       : RoundDecisions(node_area, number), own_contribution_(node_area.own().contributions.of(number)) {}
-  ~Round() { node_area_.retire(number_); }
+  ~Round() {
+    if (read_room_ != nullptr) node_area_.rooms_.keep(read_room_);
+    node_area_.retire(number_);
+  }
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
 
@@ -125,7 +128,12 @@ class [[nodiscard]] Round : public RoundDecisions {
   void move_exposed(const void* address) noexcept;
   /// Room in the arena, which lives until every local member is through with this round; null when there is none.
   std::byte* allocate(std::size_t bytes) { return node_area_.allocate(number_, bytes); }
-  /// The same; waits until there is room. `bytes` is at most NodeArea::room_bytes_max().
+  /// The same for what is exposed there to every local member, at once and to the end of the round, and for nothing else.
+  std::byte* allocate_to_give(std::size_t bytes) {
+    std::byte* const room = node_area_.rooms_.take(bytes);
+    return room != nullptr ? room : allocate(bytes);
+  }
+  /// As allocate(); waits until there is room. `bytes` is at most NodeArea::room_bytes_max().
   Task<std::byte*> allocate_when_free(std::size_t bytes);
 
   // --- the local members' words ---
@@ -190,8 +198,9 @@ class [[nodiscard]] Round : public RoundDecisions {
       return {contribution.inline_data(bytes), bytes};
     }
     // acquire: as in exposed().
-    return {reinterpret_cast<const std::byte*>(contribution.address.load(std::memory_order_acquire)),
-            contribution.bytes.load(std::memory_order_relaxed)};
+    const auto* address = reinterpret_cast<const std::byte*>(contribution.address.load(std::memory_order_acquire));
+    note_read(local_index, address);
+    return {address, contribution.bytes.load(std::memory_order_relaxed)};
   }
   /// Whether a memcpy does what copy_own() does, or copy() from what is contributed: not in `sim`.
   bool copies_at_once() const noexcept { return !node_area_.in_time_; }
@@ -255,6 +264,11 @@ class [[nodiscard]] Round : public RoundDecisions {
   Contribution& contribution_of(std::uint32_t local_index) noexcept {
     return node_area_.part(local_index).contributions.of(number_);
   }
+  /// A room that is read in this round is this member's when the round ends.
+  void note_read(std::uint32_t local_index, const std::byte* address) noexcept {
+    if (local_index != this->local_index() && node_area_.rooms_.has(address))
+      read_room_ = const_cast<std::byte*>(address);
+  }
   bool anybody_reads() noexcept;
   enum class Source { exposed, results };
   Task<bool> copy_from(std::uint32_t local_index, Source which, std::size_t offset, std::span<std::byte> target,
@@ -262,7 +276,8 @@ class [[nodiscard]] Round : public RoundDecisions {
   bool copy_by_kernel(std::uint32_t rank, const std::byte* source, std::span<std::byte> target);
   Task<> copy_in_time(std::uint32_t rank, const std::byte* source, std::span<std::byte> target);
 
-  bool is_marked_ = false;  // the own contribution's mark is of this round
+  std::byte* read_room_ = nullptr;  // of HandedRooms
+  bool is_marked_ = false;          // the own contribution's mark is of this round
   Contribution& own_contribution_;
 };
 
