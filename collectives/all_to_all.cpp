@@ -103,6 +103,12 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
   co_await when_all(std::move(guarded), std::move(others));
 }
 
+/// Whether blocks of one size, all of a member's `bytes`, go so: small ones, and those that two members hand each other.
+bool gives_blocks(Team& team, std::size_t bytes) {
+  const bool is_handed = team.size() == 2 && bytes / 2 <= within::handed_bytes_max(team);
+  return is_handed || exchanges_at_once(team, bytes);
+}
+
 /// Of blocks that differ, on one node.
 Task<> exchange_parts(Team& team, std::span<const std::byte> source, Blocks source_blocks, std::span<std::byte> target,
                       Blocks target_blocks, CollectiveCall call) {
@@ -125,7 +131,7 @@ bool exchanges_at_once(Team& team, std::size_t bytes) {
 
 void all_to_all_blocking(Team& team, std::span<const std::byte> source, std::span<std::byte> target,
                          std::source_location where, RunTask run) {
-  if (target.size() != source.size() || !exchanges_at_once(team, source.size())) {
+  if (target.size() != source.size() || !gives_blocks(team, source.size())) {
     const Blocks blocks(team.size(), source.size() / team.size());
     return run(all_to_all_bytes(team, source, blocks, target, blocks, true, Algorithm::automatic, where));
   }
@@ -138,7 +144,7 @@ Task<> all_to_all_bytes(Team& team, std::span<const std::byte> source, Blocks so
                         std::source_location where) {
   const CollectiveCall call{same_size ? Called::all_to_all : Called::all_to_all_v,
                             same_size ? source.size() : CollectiveCall::kAnyBytes, CollectiveCall::kNoRoot, where};
-  if (same_size && target.size() == source.size() && exchanges_at_once(team, source.size()))
+  if (same_size && target.size() == source.size() && gives_blocks(team, source.size()))
     return short_collective(on_device(team, source, target), team, call, ExchangedBlocks(team, source, target));
   if (!same_size && team.nodes().count() == 1)
     return exchange_parts(team, source, std::move(source_blocks), target, std::move(target_blocks), call);

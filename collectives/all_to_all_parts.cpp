@@ -15,8 +15,14 @@
 namespace coracle::internals {
 namespace {
 
+/// Whether a member of two hands its part over; the other one's may come another way.
+bool is_handed(Team& team, const GivenParts& parts) {
+  return parts.are_plain_of_two() && parts.bytes() <= within::handed_bytes_max(team);
+}
+
 /// Whether a member whose parts take so many bytes gives them.
 bool is_short(Team& team, const GivenParts& parts) {
+  if (is_handed(team, parts)) return true;
   if (within::reaches(team)) return exchanges_at_once(team, parts.bytes());
   return parts.bytes() <= within::given_bytes_max(team);  // else by the kernel, or by messages
 }
@@ -158,7 +164,8 @@ Task<> all_to_all_parts(Team& team, const SourceBlocks& sources, const TargetBlo
                         const CollectiveCall& call) {
   const bool is_on_device = any_on_device(team, sources, targets);
   const GivenParts parts(sources, team.index());
-  if (sources.alike() || !is_short(team, parts)) return long_parts(team, is_on_device, call, sources, targets);
+  const bool gives = sources.alike() ? is_handed(team, parts) : is_short(team, parts);
+  if (!gives) return long_parts(team, is_on_device, call, sources, targets);
   return short_collective(is_on_device, team, call, ShortParts{team, sources, targets, parts});
 }
 

@@ -38,6 +38,7 @@ Task<> gather_on_node(Team& team, LocalCollective& local, std::span<const std::b
                       PartOf part_of) {
   if (local.local_index() != leader) {
     const bool small = mine.size() <= local.given_bytes_max();
+    if (!small && local.try_hand(mine)) co_return;
     if (!local.try_provide(mine, small)) co_await local.give(mine);
     if (!small) co_await within::leave_for(team, local, {leader}, mine);
     co_return;
@@ -106,6 +107,13 @@ Task<> gather_two_levels(Team& team, std::uint64_t sequence, std::span<const std
   if (turns) packed.unpack(turned.span(), all);
 }
 
+Task<> give_small(LocalCollective& local, const OthersBlocks& others) {
+  if (!local.round().copies_at_once() && others.bytes() > Contribution::kInlineBytesMax)
+    co_await others.give_in_time(local);
+  else if (!others.try_give(local))
+    co_await others.give(local);
+}
+
 /// On a node. `part`: at the leader, a block for each local member.
 Task<> scatter_on_node(Team& team, LocalCollective& local, std::span<const std::byte> part, std::span<std::byte> mine,
                        std::uint32_t leader) {
@@ -115,21 +123,22 @@ Task<> scatter_on_node(Team& team, LocalCollective& local, std::span<const std::
   // Then the leader gives what is for others, as in scatter_short(): members may go either way.
   const bool small = whole <= local.given_bytes_max();
   if (index != leader) {
-    const std::size_t there = small ? whole - bytes : whole;
-    const std::size_t place = small ? OthersBlocks::place_of(index, leader) : index;
+    co_await local.wait(leader, 1);
+    const bool others_alone = small || (local.round().is_exposed(leader) && local.round().is_handed(leader));
+    const std::size_t there = others_alone ? whole - bytes : whole;
+    const std::size_t place = others_alone ? OthersBlocks::place_of(index, leader) : index;
     co_return co_await within::fetch(local, leader, there, place * bytes, mine, 1, small);
   }
   const OthersBlocks others{part, bytes, index};
-  if (!small)
+  const bool exposes = !small && !others.try_hand(local);
+  if (exposes)
     local.expose(part, 1);
-  else if (!local.round().copies_at_once() && others.bytes() > Contribution::kInlineBytesMax)
-    co_await others.give_in_time(local);
-  else if (!others.try_give(local))
-    co_await others.give(local);
+  else if (small)
+    co_await give_small(local, others);
   // Meanwhile others take theirs.
   const std::span<const std::byte> own = part.subspan(index * bytes, bytes);
   if (own.data() != mine.data()) std::copy(own.begin(), own.end(), mine.begin());
-  if (!small) co_await within::leave_for(team, local, {}, part);
+  if (exposes) co_await within::leave_for(team, local, {}, part);
 }
 
 /// The leader's part of its node from the root, and on to the other local members.

@@ -167,7 +167,9 @@ Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::sp
 
 bool parts_suit_exchange(Team& team, std::size_t part_bytes) noexcept {
   constexpr std::uint32_t kExchangingMax = 32;
-  return team.size() > 1 && within::can_exchange(team, part_bytes, kExchangingMax);
+  constexpr std::size_t kBytesMax = 4096;  // then reading it where it lies
+  const std::size_t most = std::max(kBytesMax, within::handed_bytes_max(team));
+  return team.size() > 1 && within::can_exchange(team, part_bytes, kExchangingMax, most);
 }
 
 }  // namespace

@@ -111,6 +111,8 @@ struct ScatteredParts {
 /// Of a root whose parts are long.
 Task<> scatter_long(LocalCollective& local, Team& team, std::uint64_t sequence, const SourceBlocks& parts,
                     MessageTarget mine) {
+  const GivenParts given(parts, team.index());
+  if (given.are_plain_of_two() && given.try_hand(local)) co_return copy_own_part(parts, team.index(), mine);
   LocalParts way(team, local, sequence);
   const bool is_awaited = is_awaiting(way.say(parts));
   copy_own_part(parts, team.index(), mine);

@@ -63,7 +63,7 @@ bool suits_exchange(Team& team, std::size_t bytes) noexcept {
   constexpr std::uint32_t kFew = 4;
   constexpr std::uint32_t kLocalSizeMax = 8;
   constexpr std::size_t kCombinedBytesMax = 2 * 1024;
-  const std::size_t bytes_max = team.size() == 2      ? kPairBytesMax
+  const std::size_t bytes_max = team.size() == 2      ? std::max(kPairBytesMax, within::handed_bytes_max(team))
                                 : team.size() <= kFew ? kSmallBytesMax
                                                       : kCombinedBytesMax / team.size();
   // A few words don't need one: where each rank has a core, to read what many have contributed takes less than a wait.
@@ -155,6 +155,7 @@ bool suits_pair_in_place(Team& team, const LocalCollective& local, std::size_t b
 Task<> reduce_pair_in_place(Team& team, LocalCollective& local, std::span<const std::byte> values,
                             std::span<std::byte> result, std::uint32_t root, const Reduction& reduction) {
   if (local.local_index() != root) {
+    if (local.try_hand(values)) co_return;
     local.expose(values, 1);
     co_return co_await within::leave_for(team, local, {root}, values);
   }
@@ -174,7 +175,8 @@ Task<> reduce_pair(Team& team, LocalCollective& local, std::span<const std::byte
 
 Task<> reduce_on_node(Team& team, LocalCollective& local, std::span<const std::byte> values,
                       std::span<std::byte> result, std::uint32_t leader, const Reduction& reduction) {
-  if (values.size() <= kSmallBytesMax)
+  const bool by_copies = !within::reaches(team) && values.size() <= within::handed_bytes_max(team);
+  if (values.size() <= kSmallBytesMax || by_copies)
     co_await within::reduce_small(local, values, result, leader, reduction);
   else if (suits_pair_in_place(team, local, values.size()))
     co_await reduce_pair_in_place(team, local, values, result, leader, reduction);

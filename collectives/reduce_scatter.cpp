@@ -97,6 +97,17 @@ bool blocks_suit_exchange(Team& team, std::size_t bytes) noexcept {
   return team.size() > 1 && within::can_exchange(team, bytes, team.size(), kScatteredAtOnceMax);
 }
 
+/// Whether two members hand each other the values of the other's block.
+bool is_handed(Team& team, const Blocks& blocks) noexcept {
+  return team.size() == 2 && std::max(blocks.bytes(0), blocks.bytes(1)) <= within::handed_bytes_max(team);
+}
+
+ExchangedBlock exchanged_block(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
+                               const Blocks& blocks, const Reduction& reduction) {
+  check_scattered(team, values, mine, blocks);
+  return {blocks.of(values, 1 - team.index()), blocks.of(values, team.index()), mine, reduction};
+}
+
 ExchangedValues exchanged_blocks(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
                                  const Blocks& blocks, const Reduction& reduction) {
   check_scattered(team, values, mine, blocks);
@@ -108,6 +119,9 @@ ExchangedValues exchanged_blocks(const Team& team, std::span<const std::byte> va
 Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
                             Reduction reduction, Algorithm algorithm, std::source_location where) {
   const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
+  if (is_handed(team, blocks))
+    return short_collective(on_device(team, values, mine), team, call,
+                            exchanged_block(team, values, mine, blocks, reduction));
   if (!blocks_suit_exchange(team, values.size()))
     return reduce_scatter_by_levels(team, values, mine, std::move(blocks), reduction, algorithm, call);
   return short_collective(on_device(team, values, mine), team, call,
@@ -116,9 +130,12 @@ Task<> reduce_scatter_bytes(Team& team, std::span<const std::byte> values, std::
 
 void reduce_scatter_blocking(Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
                              const Blocks& blocks, Reduction reduction, std::source_location where, RunTask run) {
-  if (!blocks_suit_exchange(team, values.size()))
+  if (!is_handed(team, blocks) && !blocks_suit_exchange(team, values.size()))
     return run(reduce_scatter_bytes(team, values, mine, blocks, reduction, Algorithm::automatic, where));
   const CollectiveCall call{Called::reduce_scatter, values.size(), CollectiveCall::kNoRoot, where};
+  if (is_handed(team, blocks))
+    return short_collective_blocking(on_device(team, values, mine), team, call,
+                                     exchanged_block(team, values, mine, blocks, reduction), run);
   short_collective_blocking(on_device(team, values, mine), team, call,
                             exchanged_blocks(team, values, mine, blocks, reduction), run);
 }

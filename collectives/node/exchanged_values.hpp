@@ -80,6 +80,31 @@ struct ExchangedValues {
   }
 };
 
+/// Two members give each other the values of the other's block, and each combines its own. Who gets nothing waits for
+/// nobody.
+struct ExchangedBlock {
+  static constexpr bool kAwaitsAll = false;
+
+  std::span<const std::byte> others;  ///< Values of the other's block,
+  std::span<const std::byte> own;     ///< and of this member's.
+  std::span<std::byte> result;
+  Reduction reduction;
+
+  bool gives(LocalCollective& /*local*/) const noexcept { return !others.empty(); }
+  std::span<const std::byte> given() const noexcept { return others; }
+  bool awaits(LocalCollective& local, std::uint32_t other) const noexcept {
+    return other != local.local_index() && !result.empty();
+  }
+  bool take(LocalCollective& local) const {
+    if (result.empty()) return true;
+    const std::uint32_t other = 1 - local.local_index();
+    GivenElements elements(own.size(), reduction);
+    const std::byte* const theirs = elements({local.data_of(other, own.size()), own.size()});
+    reduction.combine(other == 0 ? theirs : own.data(), other == 0 ? own.data() : theirs, result.data(), result.size());
+    return true;
+  }
+};
+
 /// Members give their values to one, who combines them.
 struct ReducedValues {
   static constexpr bool kAwaitsAll = false;

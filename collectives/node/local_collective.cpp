@@ -52,11 +52,8 @@ void LocalCollective::look_for_last() noexcept {
 
 bool LocalCollective::try_give_by_arena(std::span<const std::byte> data) {
   if (!round_.is_open() || !round_.copies_at_once()) return false;
-  std::byte* room = round_.allocate_to_give(data.size());
-  if (room == nullptr) return false;
-  std::memcpy(room, data.data(), data.size());
-  expose({room, data.size()}, 1);
-  return true;
+  return give_made_in(room_to_give(data.size()), data.size(),
+                      [&](std::byte* room) { std::memcpy(room, data.data(), data.size()); });
 }
 
 Task<> LocalCollective::give(std::span<const std::byte> data) {
@@ -169,6 +166,10 @@ std::size_t given_bytes_max(Team& team) noexcept {
                              : reaches(team) ? kGivenBytesMaxAtOnce
                                              : kGivenBytesMaxByKernel;
   return std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
+}
+
+std::size_t handed_bytes_max(Team& team) noexcept {
+  return team.nodes().count() == 1 && team.rank().loop().spins() ? team.node_area().handed_bytes_max() : 0;
 }
 
 bool reaches(const Team& team) noexcept {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -52,7 +53,16 @@ class LocalCollective {
       round_.contribute_made(bytes, 1, make);
       return true;
     }
-    return give_made_in(round_.allocate_to_give(bytes), bytes, make);
+    return give_made_in(room_to_give(bytes), bytes, make);
+  }
+  /// Gives a copy in a room that this member has from the other one of two (Round::hand): step 1. False where it has
+  /// none; then the other way, by which `data` is read where it lies, is as good.
+  bool try_hand(std::span<const std::byte> data) {
+    return try_hand_made(data.size(), [&](std::byte* room) { std::memcpy(room, data.data(), data.size()); });
+  }
+  template <class Make>
+  bool try_hand_made(std::size_t bytes, const Make& make) {
+    return round_.is_open() && give_made_in(round_.hand(bytes), bytes, make);
   }
   template <class Make>
   Task<> give_made(std::size_t bytes, Make make) {
@@ -107,6 +117,10 @@ class LocalCollective {
   static constexpr std::uint64_t kFailed = std::uint64_t{1} << (NodeAreaPart::kStepBits - 1);
 
   bool try_give_by_arena(std::span<const std::byte> data);
+  std::byte* room_to_give(std::size_t bytes) {
+    std::byte* const room = round_.hand(bytes);
+    return room != nullptr ? room : round_.allocate(bytes);
+  }
   template <class Make>
   bool give_made_in(std::byte* room, std::size_t bytes, const Make& make) {
     if (room == nullptr) return false;
@@ -129,10 +143,13 @@ namespace coracle::internals::within {
 
 // --- ways among the members of a team on one node ---
 
-// The first four are the same at every member.
+// The first five are the same at every member.
 
 /// Data up to this size is left in the arena, so that its giver need not wait until all have it.
 std::size_t given_bytes_max(Team& team) noexcept;
+/// Of two members, each with a core: data up to this size that both give each other goes by rooms that they hand to and
+/// fro (HandedRooms), and what one gives if it has one. 0: there are none.
+std::size_t handed_bytes_max(Team& team) noexcept;
 /// Whether longer data can be exposed where it lies: others copy it, by the kernel where they don't reach it.
 bool can_expose(const Team& team) noexcept;
 /// Whether local members reach each other's memory by load and store.

@@ -32,6 +32,10 @@ struct OthersBlocks {
   bool try_give(LocalCollective& local) const {
     return local.try_give_made(bytes(), [this](std::byte* room) { write(room); });
   }
+  /// As LocalCollective::try_hand().
+  bool try_hand(LocalCollective& local) const {
+    return local.try_hand_made(bytes(), [this](std::byte* room) { write(room); });
+  }
   Task<> give(LocalCollective& local) const {
     return local.give_made(bytes(), [blocks = *this](std::byte* room) { blocks.write(room); });
   }

@@ -26,6 +26,12 @@ class GivenParts {
     return local.try_give_made(bytes_, [this](std::byte* room) { write(room); });
   }
   Task<> give(LocalCollective& local) const;
+  /// As LocalCollective::try_hand(), of two members.
+  bool try_hand(LocalCollective& local) const {
+    return local.try_hand_made(bytes_, [this](std::byte* room) { write(room); });
+  }
+  /// Whether two members give each other what is a run of bytes.
+  bool are_plain_of_two() const noexcept { return parts_.members() == 2 && !parts_.of(1 - own_).is_scattered(); }
 
   /// What of `given`, which is all that a member has given, is for `member` of so many.
   static std::span<const std::byte> part_of(std::span<const std::byte> given, std::uint32_t member,

@@ -13,8 +13,6 @@
 namespace coracle::internals {
 namespace {
 
-constexpr std::uint64_t kHandedArenaBytesMin = 8 * HandedRooms::kBytes;
-
 std::vector<std::uint32_t> ranks_of_own_node(const TeamCore& team) {
   const TeamNodes& nodes = team.nodes();
   std::vector<std::uint32_t> ranks(nodes.size_of(nodes.own()));
@@ -56,10 +54,11 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
     memory_ = std::move(plan->memory);
   }
   const std::uint64_t arena_bytes = of_world_ ? NodeAreaPart::kArenaBytes : plan->arena_bytes;
-  // They take little of a large arena; where copies take time, nobody has lines to fetch.
-  const bool hands_rooms = local_size_ == 2 && !in_time_ && arena_bytes >= kHandedArenaBytesMin;
-  const std::uint64_t rooms_bytes = hands_rooms ? HandedRooms::kBytes : 0;
-  if (hands_rooms) rooms_ = HandedRooms(own().arena(), part(1 - local_index_).arena());
+  // In `sim`, where copies take time, there are no lines to fetch.
+  const bool hands_rooms = local_size_ == 2 && !in_time_;
+  const std::size_t room_bytes = hands_rooms ? HandedRooms::room_bytes_of(arena_bytes) : 0;
+  const std::uint64_t rooms_bytes = HandedRooms::kRoomsOfEach * room_bytes;
+  if (room_bytes > 0) rooms_ = HandedRooms(own().arena(), part(1 - local_index_).arena(), room_bytes);
   arena_ = RoundArena(own().arena() + rooms_bytes, arena_bytes - rooms_bytes);
   team.log().use(own().calls);
   make_parts_resident();

@@ -109,6 +109,8 @@ class NodeArea {
   bool is_crowded() const noexcept { return !spins_ && !in_time_; }
   /// The most that Round::allocate_when_free() gives.
   std::uint64_t room_bytes_max() const noexcept { return arena_.room_bytes_max(); }
+  /// The most that Round::hand() takes, and less than room_bytes_max(); 0: nothing. The same at both members.
+  std::size_t handed_bytes_max() const noexcept { return rooms_.room_bytes(); }
 
  private:
   friend class Round;

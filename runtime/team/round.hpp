@@ -128,11 +128,9 @@ class [[nodiscard]] Round : public RoundDecisions {
   void move_exposed(const void* address) noexcept;
   /// Room in the arena, which lives until every local member is through with this round; null when there is none.
   std::byte* allocate(std::size_t bytes) { return node_area_.allocate(number_, bytes); }
-  /// The same for what is exposed there to every local member, at once and to the end of the round, and for nothing else.
-  std::byte* allocate_to_give(std::size_t bytes) {
-    std::byte* const room = node_area_.rooms_.take(bytes);
-    return room != nullptr ? room : allocate(bytes);
-  }
+  /// Of two members: a room of HandedRooms, for what is exposed there at once, to the end of the round, and read by the
+  /// other one. Null when there is none just now, or never for so much.
+  std::byte* hand(std::size_t bytes) noexcept { return node_area_.rooms_.take(bytes); }
   /// As allocate(); waits until there is room. `bytes` is at most NodeArea::room_bytes_max().
   Task<std::byte*> allocate_when_free(std::size_t bytes);
 
@@ -186,6 +184,10 @@ class [[nodiscard]] Round : public RoundDecisions {
     std::uint64_t bytes;
     std::uint32_t mark;
   };
+  /// Of one who is_exposed(): whether it gives by hand().
+  bool is_handed(std::uint32_t local_index) noexcept {
+    return node_area_.rooms_.has(exposed(local_index).address);
+  }
   /// Of one who is_exposed().
   ExposedBuffer exposed(std::uint32_t local_index) noexcept;
   /// What a local member has contributed inline, or exposed out of its arena: both stay to the end of this round. After
