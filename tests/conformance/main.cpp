@@ -52,6 +52,7 @@ Task<> suite(Rank& self) {
                                      {"elements of reductions", conformance::elements},
                                      {"scattered transfers", conformance::scattered_transfers},
                                      {"scattered blocks to all", conformance::exchanges},
+                                     {"collectives of two", conformance::pairs},
                                      {"values", conformance::values},
                                      {"functions that are told", conformance::tells},
                                      {"distributed objects", conformance::distributed_objects},

@@ -30,6 +30,7 @@ Task<> family(Rank& self);
 Task<> elements(Rank& self);
 Task<> scattered_transfers(Rank& self);
 Task<> exchanges(Rank& self);
+Task<> pairs(Rank& self);
 Task<> values(Rank& self);
 Task<> tells(Rank& self);
 Task<> distributed_objects(Rank& self);

@@ -1,0 +1,55 @@
+// Collectives of two members in a random order, of which some go one way and some both, several of them under way at
+// once: what one gives the other lies in rooms that go to and fro between them (HandedRooms).
+#include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
+
+#include "runtime/team/node_area.hpp"
+#include "tests/collectives/trial.hpp"
+#include "tests/conformance/suite.hpp"
+
+namespace coracle::internals::conformance {
+
+namespace {
+
+/// Elements of 8 bytes: around what goes in a contribution, in a room, and beyond that.
+std::vector<std::size_t> sizes_for(Team& team) {
+  const std::size_t room = std::max<std::size_t>(team.node_area().handed_bytes_max(), 8 * 1024) / 8;
+  return {0, 1, 8, 9, 64, 512, 513, 1024, 1025, 2048, room / 2, room - 1, room, room + 1};
+}
+
+/// The same at both members, since `random` is.
+Task<> some_of_two(Team& team, std::mt19937_64 random, std::uint64_t steps) {
+  const std::vector<std::size_t> sizes = sizes_for(team);
+  std::uint64_t round = 0;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    // For a while only from one to the other, so that one has all rooms.
+    const bool one_way = step / 8 % 3 == 2;
+    const auto trial = [&] {
+      constexpr std::array kOneWay{test::Kind::reduce, test::Kind::gather, test::Kind::scatter_v, test::Kind::gather_v};
+      const auto kind = one_way ? kOneWay[random() % kOneWay.size()] : test::Kind(random() % test::kKinds);
+      const std::size_t elements = sizes[random() % sizes.size()];
+      const auto root = static_cast<std::uint32_t>(one_way ? 1 : random() % 2);
+      return test::Trial{kind, elements, root, ++round, random() % 2 == 0};
+    };
+    if (random() % 4 != 0) {
+      co_await test::attempt(team, trial());
+      continue;
+    }
+    std::vector<Task<>> together;
+    for (int i = 0; i < 3; ++i) together.push_back(test::attempt(team, trial()));
+    co_await when_all(std::move(together));
+  }
+}
+
+}  // namespace
+
+Task<> pairs(Rank& self) {
+  const std::uint64_t steps = is_brief() ? 30 : 120;
+  if (self.size() == 2) co_await some_of_two(self.world(), std::mt19937_64(1), steps);
+  auto two = co_await self.world().split(self.id() / 2, self.id());
+  if (two->size() == 2) co_await some_of_two(*two, std::mt19937_64(self.id() / 2 + 2), steps);
+}
+
+}  // namespace coracle::internals::conformance
