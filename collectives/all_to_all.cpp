@@ -103,7 +103,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
   co_await when_all(std::move(guarded), std::move(others));
 }
 
-/// Whether blocks of one size, all of a member's `bytes`, go so: small ones, and those that two members hand each other.
+/// Whether members give blocks of one size, `bytes` in all: small ones, and those that two hand each other.
 bool gives_blocks(Team& team, std::size_t bytes) {
   const bool is_handed = team.size() == 2 && bytes / 2 <= within::handed_bytes_max(team);
   return is_handed || exchanges_at_once(team, bytes);

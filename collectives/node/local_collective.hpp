@@ -56,7 +56,7 @@ class LocalCollective {
     return give_made_in(room_to_give(bytes), bytes, make);
   }
   /// Gives a copy in a room that this member has from the other one of two (Round::hand): step 1. False where it has
-  /// none; then the other way, by which `data` is read where it lies, is as good.
+  /// none: the caller goes another way.
   bool try_hand(std::span<const std::byte> data) {
     return try_hand_made(data.size(), [&](std::byte* room) { std::memcpy(room, data.data(), data.size()); });
   }

@@ -1,8 +1,8 @@
-// HandedRooms: rooms for what one of two members gives the other, which belong to who has read them last.
+// HandedRooms: where one of two members leaves what it gives the other: a room that it has from that one.
 //
-// A processor gives a line that one core has written to the next one that reads it; who writes again where the other has
-// read fetches each line back. So what this member has read becomes its own, and what it gives next it writes there.
-// This is the piggybacked acknowledgement of messages (PiggybackBuffers), for collectives: nothing has to be told.
+// Processors pass a line that one core has written on to the next one that reads it. Who writes again where the other
+// has read fetches each line back. So what this member has read is its own from then on, and it writes there what it
+// gives next. Messages do the same (PiggybackBuffers).
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 
 namespace coracle::internals {
 
-/// Of one of two members of a team. A room has one owner at any time: the giver until the other has been told of it, then the
-/// reader. One that the reader does not look at is lost to both, which costs speed alone: without rooms a member gives
-/// by its arena.
+/// Of one of two members of a team. A room has one owner at any time: the giver until the other has been told of it,
+/// then the reader. One that the reader does not look at is lost to both, which costs speed alone: without rooms a
+/// member gives by its arena.
 class HandedRooms {
  public:
   static constexpr std::size_t kRoomsOfEach = 2;  // one that is read still, and one to give

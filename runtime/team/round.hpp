@@ -185,9 +185,7 @@ class [[nodiscard]] Round : public RoundDecisions {
     std::uint32_t mark;
   };
   /// Of one who is_exposed(): whether it gives by hand().
-  bool is_handed(std::uint32_t local_index) noexcept {
-    return node_area_.rooms_.has(exposed(local_index).address);
-  }
+  bool is_handed(std::uint32_t local_index) noexcept { return node_area_.rooms_.has(exposed(local_index).address); }
   /// Of one who is_exposed().
   ExposedBuffer exposed(std::uint32_t local_index) noexcept;
   /// What a local member has contributed inline, or exposed out of its arena: both stay to the end of this round. After

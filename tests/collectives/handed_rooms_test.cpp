@@ -18,7 +18,7 @@ constexpr std::size_t kRooms = HandedRooms::kRoomsOfEach;
 
 struct Two {
   std::unique_ptr<std::byte[]> memory = std::make_unique<std::byte[]>(2 * kRooms * kRoomBytes);
-  HandedRooms first{memory.get(), memory.get() + kRooms * kRoomBytes, kRoomBytes};
+  HandedRooms first{memory.get(), memory.get() + kRooms* kRoomBytes, kRoomBytes};
   HandedRooms second{memory.get() + kRooms * kRoomBytes, memory.get(), kRoomBytes};
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/team/node_area.hpp"
+#include "tests/collectives/scattered_trial.hpp"
 #include "tests/collectives/trial.hpp"
 #include "tests/conformance/suite.hpp"
 
@@ -17,6 +18,13 @@ namespace {
 std::vector<std::size_t> sizes_for(Team& team) {
   const std::size_t room = std::max<std::size_t>(team.node_area().handed_bytes_max(), 8 * 1024) / 8;
   return {0, 1, 8, 9, 64, 512, 513, 1024, 1025, 2048, room / 2, room - 1, room, room + 1};
+}
+
+/// Some of the blocks are scattered at one member, and lie in a row at the other.
+Task<> scattered_of_two(Team& team) {
+  std::uint64_t seed = 1000;
+  for (const std::uint64_t bytes : {4'096, 9'000, 40'000, 70'000, 300'000})
+    for (const bool differ : {false, true}) co_await test::attempt(team, {++seed, bytes, differ});
 }
 
 /// The same at both members, since `random` is.
@@ -47,7 +55,10 @@ Task<> some_of_two(Team& team, std::mt19937_64 random, std::uint64_t steps) {
 
 Task<> pairs(Rank& self) {
   const std::uint64_t steps = is_brief() ? 30 : 120;
-  if (self.size() == 2) co_await some_of_two(self.world(), std::mt19937_64(1), steps);
+  if (self.size() == 2) {
+    co_await some_of_two(self.world(), std::mt19937_64(1), steps);
+    co_await scattered_of_two(self.world());
+  }
   auto two = co_await self.world().split(self.id() / 2, self.id());
   if (two->size() == 2) co_await some_of_two(*two, std::mt19937_64(self.id() / 2 + 2), steps);
 }
