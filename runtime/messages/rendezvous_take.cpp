@@ -147,9 +147,10 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
   if (is_plain && (is_near || !beside)) return {{RendezvousScheme::get}, 1, 0};
   const bool is_known = offer.count == 0 || offer.layout_bytes > 0;
   if (!beside || kernel_refuses_ || !is_known) return {{RendezvousScheme::shm}, 1, 0};
-  // Measured: two copies take twice as long as the kernel's one while the caches hold them, and at most as long where
-  // they don't, since both sides copy. To find out costs a tenth of a message of 64 KiB.
-  constexpr std::uint64_t kTriedFromBytes = 512 * 1024;
+  // Measured: two copies take up to twice as long as the kernel's one while caches hold them, and nine tenths of that
+  // from 16 MiB on, since both sides copy. To find out costs a fifth of a window of 1 MiB to and fro, of which many are
+  // under way together and each is timed with the others.
+  constexpr std::uint64_t kTriedFromBytes = 8 * 1024 * 1024;
   if (is_plain && offer.bytes < kTriedFromBytes) return {{RendezvousScheme::get}, 1, 0};
   const RendezvousScheme by_kernel = is_plain ? RendezvousScheme::get : RendezvousScheme::cma;
   return {{by_kernel, RendezvousScheme::shm}, 2, 0};
