@@ -68,6 +68,10 @@ JobHeader layout(JobShape shape, const NodePart& part) {
     header.bounce_offset = end;
     end += header.ranks * JobRegion::kBounceBytes;
   }
+  if (shape.placement != Placement::sim) {
+    header.message_rooms_offset = end;
+    end += header.ranks * JobRegion::kMessageRooms * JobRegion::kMessageRoomBytes;
+  }
   header.traces_offset = end;
   end += header.ranks * shape.trace_bytes;
   header.summaries_offset = end;

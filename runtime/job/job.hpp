@@ -4,8 +4,8 @@
 // may be passed between them. (`sim` has all nodes in one region.)
 //
 //     [JobHeader][DeviceOwnerRecord][first rank x nodes + 1][NodeRecord x nodes][port x size]
-//     [RankBlock x local][inbox x local][node area x local][bounce x local][trace x local][summary x local]
-//     [segment x local]
+//     [RankBlock x local][inbox x local][node area x local][bounce x local][rooms x local][trace x local]
+//     [summary x local][segment x local]
 #pragma once
 
 #include <array>
@@ -180,8 +180,9 @@ struct JobHeader {
   std::uint64_t blocks_offset = 0;
   std::uint64_t inboxes_offset = 0;
   std::uint64_t node_areas_offset = 0;
-  std::uint64_t node_area_bytes = 0;  ///< Of each rank's part in the world's node area (node_area.hpp).
-  std::uint64_t bounce_offset = 0;    ///< Where ranks are processes of their own; else 0.
+  std::uint64_t node_area_bytes = 0;       ///< Of each rank's part in the world's node area (node_area.hpp).
+  std::uint64_t bounce_offset = 0;         ///< Where ranks are processes of their own; else 0.
+  std::uint64_t message_rooms_offset = 0;  ///< 0 in `sim`.
   std::uint64_t traces_offset = 0;
   std::uint64_t summaries_offset = 0;
   std::uint64_t segments_offset = 0;
@@ -196,6 +197,9 @@ class JobRegion {
  public:
   /// Of each rank, for messages that are copied twice (BounceBuffers).
   static constexpr std::uint64_t kBounceBytes = 256 * 1024;
+  /// Of each rank, for messages that lie apart from their senders' buffers while they are offered (MessageRooms).
+  static constexpr std::uint64_t kMessageRoomBytes = 256 * 1024;
+  static constexpr std::uint64_t kMessageRooms = 2;
 
   /// Where the memory comes from.
   enum class Backing {
@@ -239,6 +243,11 @@ class JobRegion {
   std::byte* bounce_memory(std::uint32_t rank) const noexcept {
     if (header().bounce_offset == 0 || !is_local(rank)) return nullptr;
     return base_ + header().bounce_offset + local_index(rank) * kBounceBytes;
+  }
+  /// kMessageRooms, or null.
+  std::byte* message_rooms(std::uint32_t rank) const noexcept {
+    if (header().message_rooms_offset == 0 || !is_local(rank)) return nullptr;
+    return base_ + header().message_rooms_offset + local_index(rank) * kMessageRooms * kMessageRoomBytes;
   }
   /// For the rank's events (TraceMemory); empty where no trace is wanted.
   std::span<std::byte> trace(std::uint32_t rank) const noexcept {

@@ -34,8 +34,9 @@ Arrivals::Arrivals(Rank& rank, Handler room, const RendezvousHandlers& handlers)
       flow_control_(window_bytes(rank)),
       short_offers_(rank, flow_control_, rank.core().region().shape().messages.unexpected_bytes * kStalledTimes,
                     handlers.want),
-      rendezvous_(rank, handlers),
-      sends_(rank, handlers, rendezvous_.scheme()),
+      rooms_(rank.core().region().message_rooms(rank.id())),
+      rendezvous_(rank, handlers, rooms_),
+      sends_(rank, handlers, rendezvous_.scheme(), rooms_),
       room_handler_(room),
       copied_bytes_max_(rank.core().transport().traits().copied_bytes_max) {}
 

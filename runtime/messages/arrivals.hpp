@@ -88,6 +88,7 @@ class Arrivals {
   Matcher matcher_;
   FlowControl flow_control_;
   ShortOffers short_offers_;
+  MessageRooms rooms_;
   Rendezvous rendezvous_;
   RendezvousSends sends_;
   std::vector<ProbeWait*> probes_;

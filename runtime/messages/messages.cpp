@@ -204,7 +204,7 @@ void Messages::drop(UnexpectedOwner message) {
   begin_to_take(*message);
   if (events_ != nullptr) tell_of_end(*events_, CORACLE_RECEIVE_END, message->rank(), message->number);
   if (message->is_offer())
-    rank_.service().spawn(rendezvous_.say_taken(message->rank(), message->offer().serial));
+    rank_.service().spawn(rendezvous_.say_taken(message->rank(), message->offer()));
   else
     count_received(*message);
 }

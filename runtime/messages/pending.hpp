@@ -46,6 +46,7 @@ struct ReadyToSend {
   std::uint32_t layout_bytes = 0;    ///< 0: the sender gives none away; it sends pieces.
   std::uint32_t device_of = kHost;   ///< The rank on whose GPU it lies; kHost: on none.
   std::uint32_t device_segment = 0;  ///< See RemoteAddress::segment.
+  bool is_handed = false;            ///< It lies in one of MessageRooms, which is the receiver's then.
   bool is_short = false;             ///< There was no room for it at the receiver: see ShortOffers.
 
   bool on_device() const noexcept { return device_of != kHost; }

@@ -66,10 +66,12 @@ void BounceBuffers::make() {
   made_ = true;
 }
 
-RendezvousSends::RendezvousSends(Rank& rank, const RendezvousHandlers& handlers, const RendezvousScheme& scheme)
+RendezvousSends::RendezvousSends(Rank& rank, const RendezvousHandlers& handlers, const RendezvousScheme& scheme,
+                                 MessageRooms& rooms)
     : rank_(rank),
       handlers_(handlers),
       scheme_(scheme),
+      rooms_(rooms),
       bounce_buffers_(rank.core().region().bounce_memory(rank.id())) {}
 
 RendezvousSends::~RendezvousSends() {
@@ -84,12 +86,26 @@ bool shares_addresses(const Rank& rank, std::uint32_t peer) noexcept {
   return is_beside(rank, peer) && rank.placement() != Placement::process;
 }
 
+std::byte* RendezvousSends::room_for(const MessageSource& source, std::uint32_t peer, bool is_short) noexcept {
+  const bool may_be = !source.is_scattered() && !is_short && source.bytes() <= MessageRooms::kRoomBytes &&
+                      peer != rank_.id() && is_beside(rank_, peer) && rank_.loop().spins() &&
+                      scheme_ == RendezvousScheme::automatic && !is_on_device(rank_.core(), source);
+  if (!may_be || (shares_addresses(rank_, peer) && !rooms_.are_worth_it())) return nullptr;
+  return rooms_.take();
+}
+
 Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool is_short) {
   const std::uint64_t serial = ++serial_;
+  std::byte* const room = room_for(source, peer, is_short);
+  if (room != nullptr) {
+    read_part(source, 0, {room, source.bytes()});
+    source = MessageSource(std::span<const std::byte>(room, source.bytes()));
+  }
   PendingSend offered(rank_.core(), peer, *this, serial, source);
   std::vector<std::byte> layout;
   ReadyToSend offer = describe(offered, peer, layout);
   offered.is_short = offer.is_short = is_short;
+  offer.is_handed = room != nullptr;
   offered.taken.explain({WaitKind::send, envelope.team, envelope.tag});
   // What is scattered goes to other nodes in pieces, which this rank sends; of what is on a GPU they need the layout.
   const ReadExposure exposure(rank_.core().read_exposures(), offer.on_device() ? std::span<const std::byte>(layout)
@@ -106,6 +122,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   }
   if (offered.supply_ended) co_await uninterrupted(*offered.supply_ended);
   offered_.erase(serial);
+  if (room != nullptr && !failure && offered.end == RendezvousEnd::withdrawn) rooms_.keep(room);
   if (failure) std::rethrow_exception(failure);
   if (offered.end == RendezvousEnd::withdrawn) co_await yield();  // throws: it was cancelled
   if (offered.end == RendezvousEnd::failed)

@@ -18,6 +18,7 @@
 #include "runtime/messages/bounce_buffers.hpp"
 #include "runtime/messages/direct_copies.hpp"
 #include "runtime/messages/message_memory.hpp"
+#include "runtime/messages/message_rooms.hpp"
 #include "runtime/messages/pending.hpp"
 #include "runtime/messages/scheme_tuner.hpp"
 #include "runtime/messages/written_memory.hpp"
@@ -67,8 +68,8 @@ bool shares_addresses(const Rank& rank, std::uint32_t peer) noexcept;
 /// The sender's side: the messages of one rank that wait to be received. Its thread only.
 class RendezvousSends {
  public:
-  /// `scheme`: of the rank, at any time.
-  RendezvousSends(Rank& rank, const RendezvousHandlers& handlers, const RendezvousScheme& scheme);
+  /// `scheme`, `rooms`: of the rank, at any time.
+  RendezvousSends(Rank& rank, const RendezvousHandlers& handlers, const RendezvousScheme& scheme, MessageRooms& rooms);
   ~RendezvousSends();
   RendezvousSends(const RendezvousSends&) = delete;
   RendezvousSends& operator=(const RendezvousSends&) = delete;
@@ -111,6 +112,8 @@ class RendezvousSends {
   /// Keeps RankBlock::offered_bytes; `more` wraps around where there are fewer.
   void count_offered(std::uint64_t more) noexcept;
   ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout);
+  /// Where the message lies meanwhile, apart from its sender's buffer; null: there.
+  std::byte* room_for(const MessageSource& source, std::uint32_t peer, bool is_short) noexcept;
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
   Task<> help(std::uint64_t serial, const MessageTarget* target);
@@ -120,6 +123,7 @@ class RendezvousSends {
   Rank& rank_;
   const RendezvousHandlers handlers_;
   const RendezvousScheme& scheme_;
+  MessageRooms& rooms_;
   WrittenMemory written_memory_;
   BounceBuffers bounce_buffers_;
   std::uint64_t serial_ = 0;
@@ -129,7 +133,7 @@ class RendezvousSends {
 /// The receiver's side. One rank's; its thread only.
 class Rendezvous {
  public:
-  Rendezvous(Rank& rank, const RendezvousHandlers& handlers);
+  Rendezvous(Rank& rank, const RendezvousHandlers& handlers, MessageRooms& rooms);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
@@ -139,7 +143,7 @@ class Rendezvous {
   /// Fills `target` if the message fits, and lets it go.
   Task<> take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   /// The sender may forget it. `failed`: a GPU at either end did.
-  Task<> say_taken(std::uint32_t peer, std::uint64_t serial, bool failed = false);
+  Task<> say_taken(std::uint32_t peer, const ReadyToSend& offer, bool failed = false);
   /// A message of a sender.
   void on_piece(const Message& message);
 
@@ -187,6 +191,7 @@ class Rendezvous {
   const RendezvousHandlers handlers_;
   RendezvousScheme scheme_;
   SchemeTuner tuner_;
+  MessageRooms& rooms_;
   bool kernel_refuses_ = false;  // to read the memory of other processes
   std::uint64_t arrivals_ = 0;
   std::unordered_map<std::uint64_t, Arriving*> arriving_;

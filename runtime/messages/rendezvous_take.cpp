@@ -27,8 +27,8 @@ double copy_ns(std::uint64_t bytes, std::uint64_t blocks) noexcept {
 
 }  // namespace
 
-Rendezvous::Rendezvous(Rank& rank, const RendezvousHandlers& handlers)
-    : rank_(rank), handlers_(handlers), scheme_(rank.core().region().shape().messages.scheme) {}
+Rendezvous::Rendezvous(Rank& rank, const RendezvousHandlers& handlers, MessageRooms& rooms)
+    : rank_(rank), handlers_(handlers), scheme_(rank.core().region().shape().messages.scheme), rooms_(rooms) {}
 
 Rendezvous::~Rendezvous() {
   CORACLE_ASSERT(arriving_.empty(), "a rank ended while {} messages come", arriving_.size());
@@ -62,7 +62,7 @@ Task<> Rendezvous::take(ReadyToSend offer, std::uint32_t peer, const MessageTarg
     }
   }
   // Who has sent all pieces knows by itself.
-  if (scheme != RendezvousScheme::shm && !rank_.lost(peer)) co_await say_taken(peer, offer.serial, device_failed);
+  if (scheme != RendezvousScheme::shm && !rank_.lost(peer)) co_await say_taken(peer, offer, device_failed);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -76,22 +76,26 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
     scheme = *fixed;
     co_return co_await fetch(scheme, offer, peer, target);
   }
+  if (offer.is_handed)
+    co_return co_await fetch(offer.shared != nullptr ? RendezvousScheme::one_sided : RendezvousScheme::get, offer, peer,
+                             target);
   const Choice all = choice(offer, peer, target);
   const bool learns = all.count > 1 && copy_ns(offer.bytes, target.blocks()) >= kLearnedFromNs;
-  if (!learns) {
-    scheme = all.schemes[all.expected];
-    co_return co_await fetch(scheme, offer, peer, target);
-  }
+  scheme = all.schemes[all.expected];
   const void* source = offer.shared != nullptr ? offer.shared->source().form() : nullptr;
   const MessageClass kind{peer, offer.bytes, source, target.form()};
-  const std::size_t chosen = tuner_.choose(kind, all.count, all.expected);
+  const std::size_t chosen = learns ? tuner_.choose(kind, all.count, all.expected) : all.expected;
   scheme = all.schemes[chosen];
   const std::uint64_t start = rank_.loop().exact_now_ns();
   co_await fetch(scheme, offer, peer, target);
-  tuner_.learn(kind, chosen, static_cast<double>(rank_.loop().exact_now_ns() - start));
+  const std::uint64_t ns = rank_.loop().exact_now_ns() - start;
+  if (learns) tuner_.learn(kind, chosen, static_cast<double>(ns));
+  if (offer.shared != nullptr && offer.bytes <= MessageRooms::kRoomBytes) rooms_.was_read(offer.bytes, ns);
 }
 
-Task<> Rendezvous::say_taken(std::uint32_t peer, std::uint64_t serial, bool failed) {
+Task<> Rendezvous::say_taken(std::uint32_t peer, const ReadyToSend& offer, bool failed) {
+  const std::uint64_t serial = offer.serial;
+  if (offer.is_handed && !failed) rooms_.keep(reinterpret_cast<std::byte*>(offer.address));
   try {
     co_await rank_.request(peer, handlers_.taken, {}, serial,
                            static_cast<std::uint64_t>(failed ? RendezvousEnd::failed : RendezvousEnd::received));
