@@ -98,6 +98,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   const std::uint64_t serial = ++serial_;
   std::byte* const room = room_for(source, peer, is_short);
   if (room != nullptr) {
+    if (shares_addresses(rank_, peer)) written_memory_.prepare(source.span());
     read_part(source, 0, {room, source.bytes()});
     source = MessageSource(std::span<const std::byte>(room, source.bytes()));
   }

@@ -71,26 +71,26 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
   // Of shorter ones looking at the clock would cost too much.
   constexpr double kLearnedFromNs = 1500;
   std::optional<RendezvousScheme> fixed = device_scheme(offer, target);
+  if (!fixed && offer.is_handed) fixed = offer.shared != nullptr ? RendezvousScheme::one_sided : RendezvousScheme::get;
   if (!fixed) fixed = fixed_scheme(offer, peer);
   if (fixed) {
     scheme = *fixed;
     co_return co_await fetch(scheme, offer, peer, target);
   }
-  if (offer.is_handed)
-    co_return co_await fetch(offer.shared != nullptr ? RendezvousScheme::one_sided : RendezvousScheme::get, offer, peer,
-                             target);
   const Choice all = choice(offer, peer, target);
   const bool learns = all.count > 1 && copy_ns(offer.bytes, target.blocks()) >= kLearnedFromNs;
-  scheme = all.schemes[all.expected];
   const void* source = offer.shared != nullptr ? offer.shared->source().form() : nullptr;
   const MessageClass kind{peer, offer.bytes, source, target.form()};
   const std::size_t chosen = learns ? tuner_.choose(kind, all.count, all.expected) : all.expected;
   scheme = all.schemes[chosen];
+  const bool may_have_room = offer.shared != nullptr && offer.count == 0 && offer.bytes <= MessageRooms::kRoomBytes;
+  const bool tells = may_have_room && !target.is_scattered() && rooms_.wants_time();
+  if (!learns && !tells) co_return co_await fetch(scheme, offer, peer, target);
   const std::uint64_t start = rank_.loop().exact_now_ns();
   co_await fetch(scheme, offer, peer, target);
   const std::uint64_t ns = rank_.loop().exact_now_ns() - start;
   if (learns) tuner_.learn(kind, chosen, static_cast<double>(ns));
-  if (offer.shared != nullptr && offer.bytes <= MessageRooms::kRoomBytes) rooms_.was_read(offer.bytes, ns);
+  if (tells) rooms_.was_read(offer.bytes, ns);
 }
 
 Task<> Rendezvous::say_taken(std::uint32_t peer, const ReadyToSend& offer, bool failed) {

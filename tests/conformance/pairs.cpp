@@ -1,5 +1,6 @@
-// Collectives of two members in a random order, of which some go one way and some both, several of them under way at
-// once: what one gives the other lies in rooms that go to and fro between them (HandedRooms).
+// Two members: collectives in a random order, and messages, of which some go one way and some both, several of them
+// under way at once. What one gives the other lies in rooms that go to and fro between them (HandedRooms,
+// MessageRooms).
 #include <algorithm>
 #include <array>
 #include <random>
@@ -55,6 +56,49 @@ Task<> some_of_two(Team& team, std::mt19937_64 random, std::uint64_t steps) {
   }
 }
 
+/// Each message holds what only its sender and its number make.
+class Stream {
+ public:
+  Stream(Team& team, std::size_t bytes) : team_(team), out_(bytes), in_(bytes) {}
+
+  Task<> send() {
+    write_pattern(out_, team_.index(), ++sent_);
+    co_await team_.send(out_, 1 - team_.index(), kTag);
+    std::fill(out_.begin(), out_.end(), std::byte{0});  // ours again
+  }
+  Task<> receive() {
+    co_await team_.recv(in_, 1 - team_.index(), kTag);
+    Rank& self = team_.rank();
+    CHECK_HERE(holds_pattern(in_, 1 - team_.index(), ++received_));
+  }
+
+ private:
+  static constexpr std::uint64_t kTag = 77;
+  Team& team_;
+  std::vector<std::byte> out_;
+  std::vector<std::byte> in_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+};
+
+/// To and fro, so often that a receiver sees that buffers are written to; both at once; in a row one way.
+Task<> messages_of_two(Team& team, std::size_t bytes, int repetitions) {
+  Stream stream(team, bytes);
+  const bool first = team.index() == 0;
+  for (int i = 0; i < repetitions; ++i) {
+    if (first) co_await stream.send();
+    co_await stream.receive();
+    if (!first) co_await stream.send();
+  }
+  for (int i = 0; i < repetitions; ++i) co_await when_all(stream.send(), stream.receive());
+  for (int i = 0; i < repetitions; ++i) {
+    if (first)
+      co_await stream.send();
+    else
+      co_await stream.receive();
+  }
+}
+
 }  // namespace
 
 Task<> pairs(Rank& self) {
@@ -64,7 +108,10 @@ Task<> pairs(Rank& self) {
     co_await scattered_of_two(self.world());
   }
   auto two = co_await self.world().split(self.id() / 2, self.id());
-  if (two->size() == 2) co_await some_of_two(*two, std::mt19937_64(self.id() / 2 + 2), steps);
+  if (two->size() != 2) co_return;
+  co_await some_of_two(*two, std::mt19937_64(self.id() / 2 + 2), steps);
+  for (const std::size_t bytes : {8'193U, 16'384U, 65'536U, 262'144U, 262'145U})
+    co_await messages_of_two(*two, bytes, is_brief() ? 6 : 40);
 }
 
 }  // namespace coracle::internals::conformance
