@@ -13,8 +13,8 @@
 
 namespace coracle::internals {
 
-/// Of one rank; its thread only. The node's ranks have as many rooms in all as they bring. One that is lost, with a
-/// rank perhaps, costs speed alone: without one a message lies in its sender's buffer.
+/// Of one rank; its thread only. The node's ranks have as many rooms in all as they bring. One that is lost with a rank
+/// costs speed alone: without a room a message lies in its sender's buffer.
 class MessageRooms {
  public:
   static constexpr std::size_t kRoomBytes = JobRegion::kMessageRoomBytes;
@@ -25,11 +25,25 @@ class MessageRooms {
     for (; number_ < JobRegion::kMessageRooms; ++number_) rooms_[number_] = own + number_ * kRoomBytes;
   }
 
-  /// The one that was read last; null: none. It goes with the message, or back by keep() where that is not received.
-  std::byte* take() noexcept { return number_ == 0 ? nullptr : rooms_[--number_]; }
-  /// One that a message has come in. Of the many that a rank gets which only receives, some are left alone.
-  void keep(std::byte* room) noexcept {
-    if (number_ < rooms_.size()) rooms_[number_++] = room;
+  /// For a message: the room that was read last; null: none. Ends with gone() or come_back().
+  std::byte* take() noexcept {
+    if (number_ == 0) return nullptr;
+    ++out_;
+    return rooms_[--number_];
+  }
+  /// It is its receiver's now, or lost.
+  void gone() noexcept { --out_; }
+  /// The message was taken back, or its receiver has rooms enough.
+  void come_back(std::byte* room) noexcept {
+    --out_;
+    rooms_[number_++] = room;
+  }
+  /// A message has come in this room. False: this rank has enough of them, as one that only receives would soon have
+  /// all.
+  bool accept(std::byte* room) noexcept {
+    if (number_ + out_ >= rooms_.size()) return false;
+    rooms_[number_++] = room;
+    return true;
   }
 
   // Whether senders have written to their buffers since they sent them last, receivers see, as in PiggybackBuffers:
@@ -59,8 +73,9 @@ class MessageRooms {
   static constexpr std::uint64_t kWarmLineNs = 3;
   static constexpr std::uint64_t kFixedNs = 200;
 
-  std::array<std::byte*, 16> rooms_{};
+  std::array<std::byte*, 2 * JobRegion::kMessageRooms> rooms_{};
   std::size_t number_ = 0;
+  std::size_t out_ = 0;  // with messages
   int cold_ = 0;
   unsigned untimed_ = 0;
   unsigned handed_ = 0;

@@ -94,6 +94,14 @@ std::byte* RendezvousSends::room_for(const MessageSource& source, std::uint32_t 
   return rooms_.take();
 }
 
+void RendezvousSends::let_go(std::byte* room, bool failed, RendezvousEnd end) noexcept {
+  // Of a peer that is lost nobody knows whether it still reads.
+  if (!failed && (end == RendezvousEnd::withdrawn || end == RendezvousEnd::room_back))
+    rooms_.come_back(room);
+  else
+    rooms_.gone();
+}
+
 Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool is_short) {
   const std::uint64_t serial = ++serial_;
   std::byte* const room = room_for(source, peer, is_short);
@@ -123,7 +131,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   }
   if (offered.supply_ended) co_await uninterrupted(*offered.supply_ended);
   offered_.erase(serial);
-  if (room != nullptr && !failure && offered.end == RendezvousEnd::withdrawn) rooms_.keep(room);
+  if (room != nullptr) let_go(room, failure != nullptr, offered.end);
   if (failure) std::rethrow_exception(failure);
   if (offered.end == RendezvousEnd::withdrawn) co_await yield();  // throws: it was cancelled
   if (offered.end == RendezvousEnd::failed)

@@ -93,12 +93,12 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
   if (tells) rooms_.was_read(offer.bytes, ns);
 }
 
-Task<> Rendezvous::say_taken(std::uint32_t peer, const ReadyToSend& offer, bool failed) {
-  const std::uint64_t serial = offer.serial;
-  if (offer.is_handed && !failed) rooms_.keep(reinterpret_cast<std::byte*>(offer.address));
+Task<> Rendezvous::say_taken(std::uint32_t peer, ReadyToSend offer, bool failed) {
+  RendezvousEnd end = failed ? RendezvousEnd::failed : RendezvousEnd::received;
+  if (!failed && offer.is_handed && !rooms_.accept(reinterpret_cast<std::byte*>(offer.address)))
+    end = RendezvousEnd::room_back;
   try {
-    co_await rank_.request(peer, handlers_.taken, {}, serial,
-                           static_cast<std::uint64_t>(failed ? RendezvousEnd::failed : RendezvousEnd::received));
+    co_await rank_.request(peer, handlers_.taken, {}, offer.serial, static_cast<std::uint64_t>(end));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then it waits no longer
   }

@@ -15,11 +15,16 @@ using coracle::internals::MessageRooms;
 TEST_CASE("message rooms: the one that was read last is written next, and there may be none") {
   const auto memory = std::make_unique_for_overwrite<std::byte[]>(JobRegion::kMessageRooms * MessageRooms::kRoomBytes);
   MessageRooms rooms(memory.get());
-  for (std::size_t i = 0; i < JobRegion::kMessageRooms; ++i) CHECK(rooms.take() != nullptr);
+  for (std::size_t i = 0; i < JobRegion::kMessageRooms; ++i) {
+    CHECK(rooms.take() != nullptr);
+    rooms.gone();
+  }
   CHECK(rooms.take() == nullptr);
   std::array<std::byte, 2> others{};
-  rooms.keep(&others[0]);
-  rooms.keep(&others[1]);
+  CHECK(rooms.accept(&others[0]));
+  CHECK(rooms.accept(&others[1]));
+  CHECK(rooms.take() == &others[1]);
+  rooms.come_back(&others[1]);
   CHECK(rooms.take() == &others[1]);
   CHECK(rooms.take() == &others[0]);
   CHECK(rooms.take() == nullptr);
@@ -27,14 +32,20 @@ TEST_CASE("message rooms: the one that was read last is written next, and there 
   CHECK(none.take() == nullptr);
 }
 
-TEST_CASE("message rooms: a rank that only receives keeps as many as it can hold") {
+TEST_CASE("message rooms: who only receives has enough at some time, and those that are under way count") {
   MessageRooms rooms(nullptr);
   std::array<std::byte, 100> others{};
-  for (std::byte& room : others) rooms.keep(&room);
-  std::size_t held = 0;
-  while (rooms.take() != nullptr) ++held;
-  CHECK(held > 0);
-  CHECK(held < others.size());
+  std::size_t accepted = 0;
+  for (std::byte& room : others) accepted += rooms.accept(&room) ? 1 : 0;
+  CHECK(accepted > 0);
+  CHECK(accepted < others.size());
+  std::byte* const room = rooms.take();
+  CHECK_FALSE(rooms.accept(&others[99]));
+  rooms.come_back(room);
+  CHECK_FALSE(rooms.accept(&others[99]));
+  CHECK(rooms.take() == room);
+  rooms.gone();
+  CHECK(rooms.accept(&others[99]));
 }
 
 TEST_CASE("message rooms: they are worth it while buffers are written to, and some messages go without") {
