@@ -179,7 +179,8 @@ class Rendezvous {
   Task<> fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Copying copying_of(const MessageSource& source, const MessageTarget& target) const;
   std::uint64_t offered_on_node() const noexcept;
-  Task<> copy_alone(ReadyToSend offer, const MessageTarget& target);
+  /// `source` is reached by loads.
+  Task<> copy_alone(MessageSource source, const MessageTarget& target);
   Task<> copy_together(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Task<Layout> ask_layout(ReadyToSend offer, std::uint32_t peer);
   Task<> copy_by_kernel(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);

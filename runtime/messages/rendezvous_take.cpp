@@ -71,7 +71,9 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
   // Of shorter ones looking at the clock would cost too much.
   constexpr double kLearnedFromNs = 1500;
   std::optional<RendezvousScheme> fixed = device_scheme(offer, target);
-  if (!fixed && offer.is_handed) fixed = offer.shared != nullptr ? RendezvousScheme::one_sided : RendezvousScheme::get;
+  if (!fixed && offer.is_handed)
+    co_return co_await copy_alone(MessageSource({reinterpret_cast<const std::byte*>(offer.address), offer.bytes}),
+                                  target);
   if (!fixed) fixed = fixed_scheme(offer, peer);
   if (fixed) {
     scheme = *fixed;
@@ -163,7 +165,7 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
 Task<> Rendezvous::fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
   switch (scheme) {
     case RendezvousScheme::one_sided:
-      return copy_alone(offer, target);
+      return copy_alone(offer.shared->source(), target);
     case RendezvousScheme::cooperative:
       return copy_together(offer, peer, target);
     case RendezvousScheme::cma:
@@ -207,13 +209,12 @@ std::uint64_t Rendezvous::offered_on_node() const noexcept {
   return bytes;
 }
 
-Task<> Rendezvous::copy_alone(ReadyToSend offer, const MessageTarget& target) {
+Task<> Rendezvous::copy_alone(MessageSource source, const MessageTarget& target) {
   constexpr std::uint64_t kAtOnce = 1 << 20;  // then others get their turn
-  const MessageSource& source = offer.shared->source();
   const Copying copying = copying_of(source, target);
-  for (std::uint64_t position = 0; position < offer.bytes; position += kAtOnce) {
+  for (std::uint64_t position = 0; position < source.bytes(); position += kAtOnce) {
     if (position > 0) co_await turn();
-    const std::uint64_t bytes = std::min(kAtOnce, offer.bytes - position);
+    const std::uint64_t bytes = std::min<std::uint64_t>(kAtOnce, source.bytes() - position);
     if (copying == Copying::past_caches)
       streaming_copy(source.span().subspan(position, bytes), target.span().data() + position);
     else

@@ -66,8 +66,16 @@ class Stream {
     co_await team_.send(out_, 1 - team_.index(), kTag);
     std::fill(out_.begin(), out_.end(), std::byte{0});  // ours again
   }
+  /// Every third message comes scattered: each byte has a gap behind it.
   Task<> receive() {
-    co_await team_.recv(in_, 1 - team_.index(), kTag);
+    if (received_ % 3 == 2) {
+      std::vector<std::byte> wide(2 * in_.size());
+      const Layout layout = Layout::bytes(1).vector(static_cast<std::int64_t>(in_.size()), 1, 2);
+      co_await team_.recv(ScatteredTarget{wide.data(), layout}, 1 - team_.index(), kTag);
+      for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = wide[2 * i];
+    } else {
+      co_await team_.recv(in_, 1 - team_.index(), kTag);
+    }
     Rank& self = team_.rank();
     CHECK_HERE(holds_pattern(in_, 1 - team_.index(), ++received_));
   }
