@@ -105,8 +105,7 @@ Task<> all_to_all_by_node_area(Team& team, std::span<const std::byte> source, Bl
 
 /// Whether members give blocks of one size, `bytes` in all: small ones, and those that two hand each other.
 bool gives_blocks(Team& team, std::size_t bytes) {
-  const bool is_handed = team.size() == 2 && bytes / 2 <= within::handed_bytes_max(team);
-  return is_handed || exchanges_at_once(team, bytes);
+  return (team.size() == 2 && within::hands(team, bytes / 2)) || exchanges_at_once(team, bytes);
 }
 
 /// Of blocks that differ, on one node.

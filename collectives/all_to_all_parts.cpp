@@ -17,7 +17,7 @@ namespace {
 
 /// Whether a member of two hands its part over; the other one's may come another way.
 bool is_handed(Team& team, const GivenParts& parts) {
-  return parts.are_plain_of_two() && parts.bytes() <= within::handed_bytes_max(team);
+  return parts.are_plain_of_two() && within::hands(team, parts.bytes());
 }
 
 /// Whether a member whose parts take so many bytes gives them.

@@ -30,6 +30,8 @@ void put_in_place(std::span<const std::byte> mine, std::span<std::byte> own) noe
 /// more than can be exchanged at once is read where it lies: here all wait for all anyway, and the lines of a copy
 /// would have to be fetched from those who read the last one. Figures: docs/design/collectives.md.
 bool is_part_given(LocalCollective& local, Team& team, std::size_t bytes) noexcept {
+  // As parts_suit_exchange(): a member whose blocks lie in a row goes that way, whatever the others have.
+  if (within::hands(team, bytes)) return true;
   constexpr std::size_t kGivenBytesMax = 4096;
   const bool is_read_in_place = within::can_expose(team) && team.rank().loop().spins();
   return bytes <= (is_read_in_place ? kGivenBytesMax : local.given_bytes_max());
@@ -140,7 +142,8 @@ Task<> gather_all_by_levels(Team& team, std::span<const std::byte> mine, std::sp
   const std::uint64_t sequence = participation.sequence();
   const TeamNodes& nodes = team.nodes();
   const bool is_on_node = nodes.count() == 1 && team.size() > 1 &&
-                          (within::can_expose(team) || largest_of(blocks) <= within::given_bytes_max(team));
+                          (within::can_expose(team) || largest_of(blocks) <= within::given_bytes_max(team) ||
+                           within::hands(team, largest_of(blocks)));
   if (is_on_node) {
     LocalCollective local(team);
     Task<> gathered = gather_on_node(local, team, mine, all, blocks);

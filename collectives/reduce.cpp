@@ -175,7 +175,7 @@ Task<> reduce_pair(Team& team, LocalCollective& local, std::span<const std::byte
 
 Task<> reduce_on_node(Team& team, LocalCollective& local, std::span<const std::byte> values,
                       std::span<std::byte> result, std::uint32_t leader, const Reduction& reduction) {
-  const bool by_copies = !within::reaches(team) && values.size() <= within::handed_bytes_max(team);
+  const bool by_copies = !within::reaches(team) && within::hands(team, values.size());
   if (values.size() <= kSmallBytesMax || by_copies)
     co_await within::reduce_small(local, values, result, leader, reduction);
   else if (suits_pair_in_place(team, local, values.size()))

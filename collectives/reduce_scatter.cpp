@@ -99,7 +99,7 @@ bool blocks_suit_exchange(Team& team, std::size_t bytes) noexcept {
 
 /// Whether two members hand each other the values of the other's block.
 bool is_handed(Team& team, const Blocks& blocks) noexcept {
-  return team.size() == 2 && std::max(blocks.bytes(0), blocks.bytes(1)) <= within::handed_bytes_max(team);
+  return team.size() == 2 && blocks.count() == 2 && within::hands(team, std::max(blocks.bytes(0), blocks.bytes(1)));
 }
 
 ExchangedBlock exchanged_block(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,

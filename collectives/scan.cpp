@@ -21,7 +21,8 @@ constexpr std::size_t kScannedAtOnceMax = 4096;
 /// Small data: each combines what those before it have given.
 Task<> scan_small(LocalCollective& local, std::span<const std::byte> values, std::span<std::byte> before,
                   const Reduction& reduction) {
-  co_await local.give(values);
+  const bool is_last = local.local_index() + 1 == local.count();
+  if (!is_last) co_await local.give(values);
   for (std::uint32_t other = local.local_index(); other-- > 0;) {
     co_await local.wait(other, 1);
     local.check_bytes(other, values.size());

@@ -172,6 +172,11 @@ std::size_t handed_bytes_max(Team& team) noexcept {
   return team.nodes().count() == 1 && team.rank().loop().spins() ? team.node_area().handed_bytes_max() : 0;
 }
 
+bool hands(Team& team, std::size_t bytes) noexcept {
+  const std::size_t most = handed_bytes_max(team);
+  return most > 0 && bytes <= most;
+}
+
 bool reaches(const Team& team) noexcept {
   return team.rank().placement() != Placement::process;
 }

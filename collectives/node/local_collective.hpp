@@ -143,13 +143,15 @@ namespace coracle::internals::within {
 
 // --- ways among the members of a team on one node ---
 
-// The first five are the same at every member.
+// The first six are the same at every member.
 
 /// Data up to this size is left in the arena, so that its giver need not wait until all have it.
 std::size_t given_bytes_max(Team& team) noexcept;
 /// Of two members, each with a core: data up to this size that both give each other goes by rooms that they hand to and
 /// fro (HandedRooms), and what one gives if it has one. 0: there are none.
 std::size_t handed_bytes_max(Team& team) noexcept;
+/// Whether `bytes` go so, of which each member gives at most as many.
+bool hands(Team& team, std::size_t bytes) noexcept;
 /// Whether longer data can be exposed where it lies: others copy it, by the kernel where they don't reach it.
 bool can_expose(const Team& team) noexcept;
 /// Whether local members reach each other's memory by load and store.

@@ -68,10 +68,11 @@ class RoundArena {
   }
 
   RoundArena() : RoundArena(nullptr, 0) {}
-  /// `bytes`: a multiple of 64; memory of bytes_for() that many.
-  RoundArena(std::byte* base, std::uint64_t bytes)
+  /// `bytes`: a multiple of 64; memory of bytes_for() that many. `set_apart`: so many of them, the first, are for
+  /// something else; room_bytes_max() does not depend on that.
+  RoundArena(std::byte* base, std::uint64_t bytes, std::uint64_t set_apart = 0)
       : bytes_(bytes),
-        rooms_(base, bytes, kCachedBytes),
+        rooms_(base + set_apart, bytes - set_apart, kCachedBytes),
         reserve_(base + bytes, reserve_of(bytes), reserve_of(bytes)) {}
 
   /// What take_for_earliest() gives at most.

@@ -9,15 +9,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/core/assert.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals {
 
-/// Of one rank; its thread only. The node's ranks have as many rooms in all as they bring. One that is lost with a rank
-/// costs speed alone: without a room a message lies in its sender's buffer.
+/// Of one rank; its thread only. Each rank brings as many as it has, those with its messages included: whoever keeps
+/// one that a message has come in gives its sender another one for it. One that is lost with a rank costs speed alone:
+/// without a room a message lies in its sender's buffer.
 class MessageRooms {
  public:
   static constexpr std::size_t kRoomBytes = JobRegion::kMessageRoomBytes;
+  /// Shorter ones, which are offered when their sender shall wait for their receiver, are not worth it.
+  static constexpr std::size_t kMessageBytesMin = 8 * 1024;
 
   /// `own`: the rooms that this rank brings; null: none.
   explicit MessageRooms(std::byte* own) noexcept {
@@ -25,26 +29,20 @@ class MessageRooms {
     for (; number_ < JobRegion::kMessageRooms; ++number_) rooms_[number_] = own + number_ * kRoomBytes;
   }
 
-  /// For a message: the room that was read last; null: none. Ends with gone() or come_back().
-  std::byte* take() noexcept {
-    if (number_ == 0) return nullptr;
-    ++out_;
-    return rooms_[--number_];
+  /// For a message: the room that was read last; null: none. It is no longer this rank's, but for put_back().
+  std::byte* take() noexcept { return number_ == 0 ? nullptr : rooms_[--number_]; }
+  /// The message was taken back.
+  void put_back(std::byte* room) noexcept { put(room, number_); }
+  /// A message has come in this room, which is read next to last from now on; gives one for its sender, the coldest.
+  std::byte* exchange(std::byte* room) noexcept {
+    put(room, number_);
+    std::byte* const other = rooms_[0];
+    std::copy(rooms_.begin() + 1, rooms_.begin() + number_, rooms_.begin());
+    --number_;
+    return other;
   }
-  /// It is its receiver's now, or lost.
-  void gone() noexcept { --out_; }
-  /// The message was taken back, or its receiver has rooms enough.
-  void come_back(std::byte* room) noexcept {
-    --out_;
-    rooms_[number_++] = room;
-  }
-  /// A message has come in this room. False: this rank has enough of them, as one that only receives would soon have
-  /// all.
-  bool accept(std::byte* room) noexcept {
-    if (number_ + out_ >= rooms_.size()) return false;
-    rooms_[number_++] = room;
-    return true;
-  }
+  /// What the receiver of a message has given for its room.
+  void get(std::byte* room) noexcept { put(room, 0); }
 
   // Whether senders have written to their buffers since they sent them last, receivers see, as in PiggybackBuffers:
   // then to read a line takes several times as long. What comes is taken for a sign of what goes.
@@ -73,9 +71,15 @@ class MessageRooms {
   static constexpr std::uint64_t kWarmLineNs = 3;
   static constexpr std::uint64_t kFixedNs = 200;
 
-  std::array<std::byte*, 2 * JobRegion::kMessageRooms> rooms_{};
+  void put(std::byte* room, std::size_t place) noexcept {
+    CORACLE_ASSERT(number_ < rooms_.size(), "more rooms than there are");
+    std::copy_backward(rooms_.begin() + place, rooms_.begin() + number_, rooms_.begin() + number_ + 1);
+    rooms_[place] = room;
+    ++number_;
+  }
+
+  std::array<std::byte*, JobRegion::kMessageRooms + 1> rooms_{};  // from the coldest to the warmest
   std::size_t number_ = 0;
-  std::size_t out_ = 0;  // with messages
   int cold_ = 0;
   unsigned untimed_ = 0;
   unsigned handed_ = 0;

@@ -87,19 +87,12 @@ bool shares_addresses(const Rank& rank, std::uint32_t peer) noexcept {
 }
 
 std::byte* RendezvousSends::room_for(const MessageSource& source, std::uint32_t peer, bool is_short) noexcept {
-  const bool may_be = !source.is_scattered() && !is_short && source.bytes() <= MessageRooms::kRoomBytes &&
-                      peer != rank_.id() && is_beside(rank_, peer) && rank_.loop().spins() &&
-                      scheme_ == RendezvousScheme::automatic && !is_on_device(rank_.core(), source);
+  const bool may_be = !source.is_scattered() && !is_short && source.bytes() >= MessageRooms::kMessageBytesMin &&
+                      source.bytes() <= MessageRooms::kRoomBytes && peer != rank_.id() && is_beside(rank_, peer) &&
+                      rank_.loop().spins() && scheme_ == RendezvousScheme::automatic &&
+                      !is_on_device(rank_.core(), source);
   if (!may_be || (shares_addresses(rank_, peer) && !rooms_.are_worth_it())) return nullptr;
   return rooms_.take();
-}
-
-void RendezvousSends::let_go(std::byte* room, bool failed, RendezvousEnd end) noexcept {
-  // Of a peer that is lost nobody knows whether it still reads.
-  if (!failed && (end == RendezvousEnd::withdrawn || end == RendezvousEnd::room_back))
-    rooms_.come_back(room);
-  else
-    rooms_.gone();
 }
 
 Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool is_short) {
@@ -131,7 +124,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   }
   if (offered.supply_ended) co_await uninterrupted(*offered.supply_ended);
   offered_.erase(serial);
-  if (room != nullptr) let_go(room, failure != nullptr, offered.end);
+  if (room != nullptr && !failure && offered.end == RendezvousEnd::withdrawn) rooms_.put_back(room);
   if (failure) std::rethrow_exception(failure);
   if (offered.end == RendezvousEnd::withdrawn) co_await yield();  // throws: it was cancelled
   if (offered.end == RendezvousEnd::failed)
@@ -198,6 +191,7 @@ RendezvousSends::PendingSend* RendezvousSends::find(std::uint64_t serial, std::u
 }
 
 void RendezvousSends::on_taken(const Message& message) {
+  if (message.argument(2) != 0) rooms_.get(reinterpret_cast<std::byte*>(message.argument(2)));
   PendingSend* offered = find(message.argument(0), message.source());
   if (offered == nullptr) return;
   offered->end = static_cast<RendezvousEnd>(message.argument(1));

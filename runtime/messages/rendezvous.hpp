@@ -57,9 +57,8 @@ struct RendezvousHandlers {
   Handler supply;
 };
 
-/// What the receiver says of a message, when it needs it no more. With `received` goes the room in which it has lain,
-/// if any; with `room_back` it has been received, too, and the sender has its room back.
-enum class RendezvousEnd : std::uint64_t { received, withdrawn, failed, room_back };
+/// What the receiver says of a message, when it needs it no more.
+enum class RendezvousEnd : std::uint64_t { received, withdrawn, failed };
 
 /// Whether `peer` is of this node, so that both see one memory, or the same kernel.
 bool is_beside(const Rank& rank, std::uint32_t peer) noexcept;
@@ -115,7 +114,6 @@ class RendezvousSends {
   ReadyToSend describe(PendingSend& offered, std::uint32_t peer, std::vector<std::byte>& layout);
   /// Where the message lies meanwhile, apart from its sender's buffer; null: there.
   std::byte* room_for(const MessageSource& source, std::uint32_t peer, bool is_short) noexcept;
-  void let_go(std::byte* room, bool failed, RendezvousEnd end) noexcept;
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
   Task<> help(std::uint64_t serial, const MessageTarget* target);

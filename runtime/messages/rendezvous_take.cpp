@@ -35,7 +35,7 @@ Rendezvous::~Rendezvous() {
 }
 
 void Rendezvous::answer(const Message& message, std::uint64_t serial, RendezvousEnd end) const {
-  message.reply(handlers_.taken, {}, {serial, static_cast<std::uint64_t>(end)});
+  message.reply(handlers_.taken, {}, {serial, static_cast<std::uint64_t>(end), 0});
 }
 
 Task<> Rendezvous::take(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
@@ -86,7 +86,8 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
   const std::size_t chosen = learns ? tuner_.choose(kind, all.count, all.expected) : all.expected;
   scheme = all.schemes[chosen];
   const bool may_have_room = offer.shared != nullptr && offer.count == 0 && offer.bytes <= MessageRooms::kRoomBytes;
-  const bool tells = may_have_room && !target.is_scattered() && rooms_.wants_time();
+  const bool tells = may_have_room && !target.is_scattered() && scheme != RendezvousScheme::shm && peer != rank_.id() &&
+                     rooms_.wants_time();
   if (!learns && !tells) co_return co_await fetch(scheme, offer, peer, target);
   const std::uint64_t start = rank_.loop().exact_now_ns();
   co_await fetch(scheme, offer, peer, target);
@@ -96,11 +97,11 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
 }
 
 Task<> Rendezvous::say_taken(std::uint32_t peer, ReadyToSend offer, bool failed) {
-  RendezvousEnd end = failed ? RendezvousEnd::failed : RendezvousEnd::received;
-  if (!failed && offer.is_handed && !rooms_.accept(reinterpret_cast<std::byte*>(offer.address)))
-    end = RendezvousEnd::room_back;
+  const RendezvousEnd end = failed ? RendezvousEnd::failed : RendezvousEnd::received;
+  std::byte* const room = offer.is_handed ? rooms_.exchange(reinterpret_cast<std::byte*>(offer.address)) : nullptr;
   try {
-    co_await rank_.request(peer, handlers_.taken, {}, offer.serial, static_cast<std::uint64_t>(end));
+    co_await rank_.request(peer, handlers_.taken, {}, offer.serial, static_cast<std::uint64_t>(end),
+                           reinterpret_cast<std::uint64_t>(room));
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;  // then it waits no longer
   }

@@ -54,12 +54,11 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
     memory_ = std::move(plan->memory);
   }
   const std::uint64_t arena_bytes = of_world_ ? NodeAreaPart::kArenaBytes : plan->arena_bytes;
-  // In `sim`, where copies take time, there are no lines to fetch.
-  const bool hands_rooms = local_size_ == 2 && !in_time_;
+  const bool hands_rooms = local_size_ == 2 && spins_;
   const std::size_t room_bytes = hands_rooms ? HandedRooms::room_bytes_of(arena_bytes) : 0;
   const std::uint64_t rooms_bytes = HandedRooms::kRoomsOfEach * room_bytes;
   if (room_bytes > 0) rooms_ = HandedRooms(own().arena(), part(1 - local_index_).arena(), room_bytes);
-  arena_ = RoundArena(own().arena() + rooms_bytes, arena_bytes - rooms_bytes);
+  arena_ = RoundArena(own().arena(), arena_bytes, rooms_bytes);
   team.log().use(own().calls);
   make_parts_resident();
 }

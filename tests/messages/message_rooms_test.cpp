@@ -3,49 +3,66 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cstddef>
 #include <memory>
+#include <set>
 
 namespace message_rooms_test {
 
 using coracle::internals::JobRegion;
 using coracle::internals::MessageRooms;
 
+namespace {
+
+struct Memory {
+  std::unique_ptr<std::byte[]> bytes =
+      std::make_unique_for_overwrite<std::byte[]>(JobRegion::kMessageRooms * MessageRooms::kRoomBytes);
+};
+
+}  // namespace
+
 TEST_CASE("message rooms: the one that was read last is written next, and there may be none") {
-  const auto memory = std::make_unique_for_overwrite<std::byte[]>(JobRegion::kMessageRooms * MessageRooms::kRoomBytes);
-  MessageRooms rooms(memory.get());
-  for (std::size_t i = 0; i < JobRegion::kMessageRooms; ++i) {
-    CHECK(rooms.take() != nullptr);
-    rooms.gone();
-  }
-  CHECK(rooms.take() == nullptr);
-  std::array<std::byte, 2> others{};
-  CHECK(rooms.accept(&others[0]));
-  CHECK(rooms.accept(&others[1]));
-  CHECK(rooms.take() == &others[1]);
-  rooms.come_back(&others[1]);
-  CHECK(rooms.take() == &others[1]);
-  CHECK(rooms.take() == &others[0]);
+  const Memory memory;
+  MessageRooms rooms(memory.bytes.get());
+  std::byte* const first = rooms.take();
+  REQUIRE(first != nullptr);
+  rooms.put_back(first);
+  CHECK(rooms.take() == first);
+  for (std::size_t i = 1; i < JobRegion::kMessageRooms; ++i) CHECK(rooms.take() != nullptr);
   CHECK(rooms.take() == nullptr);
   MessageRooms none(nullptr);
   CHECK(none.take() == nullptr);
 }
 
-TEST_CASE("message rooms: who only receives has enough at some time, and those that are under way count") {
-  MessageRooms rooms(nullptr);
-  std::array<std::byte, 100> others{};
-  std::size_t accepted = 0;
-  for (std::byte& room : others) accepted += rooms.accept(&room) ? 1 : 0;
-  CHECK(accepted > 0);
-  CHECK(accepted < others.size());
-  std::byte* const room = rooms.take();
-  CHECK_FALSE(rooms.accept(&others[99]));
-  rooms.come_back(room);
-  CHECK_FALSE(rooms.accept(&others[99]));
-  CHECK(rooms.take() == room);
-  rooms.gone();
-  CHECK(rooms.accept(&others[99]));
+TEST_CASE("message rooms: each rank keeps as many, and none is in two hands, whichever way messages go") {
+  const Memory memory;
+  const Memory others;
+  MessageRooms here(memory.bytes.get());
+  MessageRooms there(others.bytes.get());
+  const auto send = [](MessageRooms& from, MessageRooms& to) {
+    std::byte* const room = from.take();
+    REQUIRE(room != nullptr);
+    from.get(to.exchange(room));
+    return room;
+  };
+  for (int i = 0; i < 20; ++i) send(here, there);
+  std::byte* const room = send(here, there);
+  CHECK(send(there, here) == room);
+  CHECK(send(here, there) == room);
+  std::set<std::byte*> all;
+  for (MessageRooms* rooms : {&here, &there})
+    for (std::size_t i = 0; i < JobRegion::kMessageRooms; ++i) all.insert(rooms->take());
+  CHECK(all.size() == 2 * JobRegion::kMessageRooms);
+  CHECK_FALSE(all.contains(nullptr));
+}
+
+TEST_CASE("message rooms: whose own are all under way gives back the one that has come") {
+  const Memory memory;
+  MessageRooms rooms(memory.bytes.get());
+  while (rooms.take() != nullptr) {
+  }
+  std::byte other{};
+  CHECK(rooms.exchange(&other) == &other);
 }
 
 TEST_CASE("message rooms: they are worth it while buffers are written to, and some messages go without") {
