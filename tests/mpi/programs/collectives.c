@@ -131,7 +131,8 @@ static void try_allgatherv(int sent, int received, int n, int in_place) {
     CALL(Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.at, counts, displs, kind_types[received],
          comm);
   } else {
-    CALL(Allgatherv, allgatherv, mine.at, count_in(sent, elements[me]), kind_types[sent], all.at, counts, displs,
+    const void* const at = elements[me] == 0 ? NULL : mine.at;
+    CALL(Allgatherv, allgatherv, at, count_in(sent, elements[me]), kind_types[sent], all.at, counts, displs,
          kind_types[received], comm);
   }
   compare_buffers(&all, &expected, "allgatherv");
