@@ -33,7 +33,7 @@ class MessageRooms {
   std::byte* take() noexcept { return number_ == 0 ? nullptr : rooms_[--number_]; }
   /// The message was taken back.
   void put_back(std::byte* room) noexcept { put(room, number_); }
-  /// A message has come in this room, which is read next to last from now on; gives one for its sender, the coldest.
+  /// A message has come in this room, which is the warmest from now on. Gives the coldest one, for its sender.
   std::byte* exchange(std::byte* room) noexcept {
     put(room, number_);
     std::byte* const other = rooms_[0];
