@@ -50,8 +50,10 @@ Task<> some_of_two(Team& team, std::mt19937_64 random, std::uint64_t steps) {
       co_await test::attempt(team, trial());
       continue;
     }
+    constexpr int kTogether = 3;
     std::vector<Task<>> together;
-    for (int i = 0; i < 3; ++i) together.push_back(test::attempt(team, trial()));
+    together.reserve(kTogether);
+    for (int i = 0; i < kTogether; ++i) together.push_back(test::attempt(team, trial()));
     co_await when_all(std::move(together));
   }
 }
