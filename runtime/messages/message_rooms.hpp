@@ -27,18 +27,28 @@ class MessageRooms {
   explicit MessageRooms(std::byte* own) noexcept {
     if (own == nullptr) return;
     for (; number_ < JobRegion::kMessageRooms; ++number_) rooms_[number_] = own + number_ * kRoomBytes;
+    warm_ = number_;
   }
 
-  /// For a message: the room that was read last; null: none. It is no longer this rank's, but for put_back().
-  std::byte* take() noexcept { return number_ == 0 ? nullptr : rooms_[--number_]; }
+  /// For a message: the room that was read last. It is no longer this rank's, but for put_back(). Null where there is
+  /// none that this rank has read and not sent since, as for who sends alone: the lines of others must be fetched back.
+  std::byte* take() noexcept {
+    if (warm_ == 0) return nullptr;
+    --warm_;
+    return rooms_[--number_];
+  }
   /// The message was taken back.
-  void put_back(std::byte* room) noexcept { put(room, number_); }
+  void put_back(std::byte* room) noexcept {
+    put(room, number_);
+    ++warm_;
+  }
   /// A message has come in this room, which is the warmest from now on. Gives the coldest one, for its sender.
   std::byte* exchange(std::byte* room) noexcept {
     put(room, number_);
     std::byte* const other = rooms_[0];
     std::copy(rooms_.begin() + 1, rooms_.begin() + number_, rooms_.begin());
     --number_;
+    warm_ = std::min(warm_ + 1, number_);
     return other;
   }
   /// What the receiver of a message has given for its room.
@@ -80,6 +90,7 @@ class MessageRooms {
 
   std::array<std::byte*, JobRegion::kMessageRooms + 1> rooms_{};  // from the coldest to the warmest
   std::size_t number_ = 0;
+  std::size_t warm_ = 0;  // the last ones, which this rank has read since it sent them
   int cold_ = 0;
   unsigned untimed_ = 0;
   unsigned handed_ = 0;
