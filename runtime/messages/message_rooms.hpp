@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "runtime/core/assert.hpp"
+#include "runtime/core/cold_reads.hpp"
 #include "runtime/job/job.hpp"
 
 namespace coracle::internals {
@@ -54,31 +55,10 @@ class MessageRooms {
   /// What the receiver of a message has given for its room.
   void get(std::byte* room) noexcept { put(room, 0); }
 
-  // Whether senders have written to their buffers since they sent them last, receivers see, as in PiggybackBuffers:
-  // then to read a line takes several times as long. What comes is taken for a sign of what goes.
-
-  /// Whether was_read() wants to know of the next one: now and then, since to look at a clock takes time, too.
-  bool wants_time() noexcept { return cold_ > 0 || ++untimed_ % kTimedEvery == 0; }
-  /// `bytes` were read in their sender's own buffer, in `ns`.
-  void was_read(std::size_t bytes, std::uint64_t ns) noexcept {
-    const bool is_cold = ns > kFixedNs + bytes / 64 * kWarmLineNs;
-    cold_ = is_cold ? std::min(cold_ + 1, kColdMax) : std::max(cold_ - 1, 0);
-    unconfirmed_ = 0;
-  }
-  /// The next message. Some are left out, so that their receivers learn when nobody writes any more.
-  bool are_worth_it() noexcept {
-    if (cold_ < kColdMax - 1) return false;
-    if (++unconfirmed_ > kUnconfirmedMax) cold_ = 0;
-    return ++handed_ % kLeftOutEvery != 0;
-  }
+  /// Where ranks share addresses: whether messages had better lie in rooms.
+  ColdReads& cold_reads() noexcept { return cold_reads_; }
 
  private:
-  static constexpr int kColdMax = 3;
-  static constexpr unsigned kTimedEvery = 8;
-  static constexpr unsigned kLeftOutEvery = 32;
-  static constexpr unsigned kUnconfirmedMax = 4 * kLeftOutEvery;
-  /// Measured (AMD Zen): 1.2 ns that is here, 1.8 to 2.7 from a core beside, 6.4 from one with another cache.
-  static constexpr std::uint64_t kWarmLineNs = 3;
   static constexpr std::uint64_t kFixedNs = 200;
 
   void put(std::byte* room, std::size_t place) noexcept {
@@ -91,10 +71,7 @@ class MessageRooms {
   std::array<std::byte*, JobRegion::kMessageRooms + 1> rooms_{};  // from the coldest to the warmest
   std::size_t number_ = 0;
   std::size_t warm_ = 0;  // the last ones, which this rank has read since it sent them
-  int cold_ = 0;
-  unsigned untimed_ = 0;
-  unsigned handed_ = 0;
-  unsigned unconfirmed_ = 0;
+  ColdReads cold_reads_{kFixedNs};
 };
 
 }  // namespace coracle::internals

@@ -91,7 +91,7 @@ std::byte* RendezvousSends::room_for(const MessageSource& source, std::uint32_t 
                       source.bytes() <= MessageRooms::kRoomBytes && peer != rank_.id() && is_beside(rank_, peer) &&
                       rank_.loop().spins() && scheme_ == RendezvousScheme::automatic &&
                       !is_on_device(rank_.core(), source);
-  if (!may_be || (shares_addresses(rank_, peer) && !rooms_.are_worth_it())) return nullptr;
+  if (!may_be || (shares_addresses(rank_, peer) && !rooms_.cold_reads().should_be_copied())) return nullptr;
   return rooms_.take();
 }
 

@@ -87,13 +87,13 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
   scheme = all.schemes[chosen];
   const bool may_have_room = offer.shared != nullptr && offer.count == 0 && offer.bytes <= MessageRooms::kRoomBytes;
   const bool tells = may_have_room && !target.is_scattered() && scheme != RendezvousScheme::shm && peer != rank_.id() &&
-                     rooms_.wants_time();
+                     rooms_.cold_reads().wants_time();
   if (!learns && !tells) co_return co_await fetch(scheme, offer, peer, target);
   const std::uint64_t start = rank_.loop().exact_now_ns();
   co_await fetch(scheme, offer, peer, target);
   const std::uint64_t ns = rank_.loop().exact_now_ns() - start;
   if (learns) tuner_.learn(kind, chosen, static_cast<double>(ns));
-  if (tells) rooms_.was_read(offer.bytes, ns);
+  if (tells) rooms_.cold_reads().was_read(offer.bytes, ns);
 }
 
 Task<> Rendezvous::say_taken(std::uint32_t peer, ReadyToSend offer, bool failed) {
@@ -155,7 +155,7 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
   const bool is_known = offer.count == 0 || offer.layout_bytes > 0;
   if (!beside || kernel_refuses_ || !is_known) return {{RendezvousScheme::shm}, 1, 0};
   // Measured: two copies take up to twice as long as the kernel's one while caches hold them, and nine tenths of that
-  // from 16 MiB on, since both sides copy. To find out costs a fifth of a window of 1 MiB to and fro, of which many are
+  // from 16 MiB on, since both sides copy. To find out costs a sixth of a window of 1 MiB to and fro, of which many are
   // under way together and each is timed with the others.
   constexpr std::uint64_t kTriedFromBytes = 8 * 1024 * 1024;
   if (is_plain && offer.bytes < kTriedFromBytes) return {{RendezvousScheme::get}, 1, 0};

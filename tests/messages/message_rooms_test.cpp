@@ -77,24 +77,24 @@ TEST_CASE("message rooms: they are worth it while buffers are written to, and so
   constexpr std::uint64_t kWarmNs = 2'000;
   constexpr std::uint64_t kColdNs = 10'000;
   MessageRooms rooms(nullptr);
-  CHECK_FALSE(rooms.are_worth_it());
-  for (int i = 0; i < 3; ++i) rooms.was_read(kBytes, kColdNs);
+  CHECK_FALSE(rooms.cold_reads().should_be_copied());
+  for (int i = 0; i < 3; ++i) rooms.cold_reads().was_read(kBytes, kColdNs);
   int without = 0;
-  for (int i = 0; i < 100; ++i) without += rooms.are_worth_it() ? 0 : 1;
+  for (int i = 0; i < 100; ++i) without += rooms.cold_reads().should_be_copied() ? 0 : 1;
   CHECK(without >= 2);
   CHECK(without <= 5);
   SUBCASE("nobody writes any more") {
-    for (int i = 0; i < 3; ++i) rooms.was_read(kBytes, kWarmNs);
-    CHECK_FALSE(rooms.are_worth_it());
+    for (int i = 0; i < 3; ++i) rooms.cold_reads().was_read(kBytes, kWarmNs);
+    CHECK_FALSE(rooms.cold_reads().should_be_copied());
   }
   SUBCASE("nothing comes any more that could tell") {
-    for (int i = 0; i < 1000; ++i) rooms.are_worth_it();
-    CHECK_FALSE(rooms.are_worth_it());
+    for (int i = 0; i < 1000; ++i) rooms.cold_reads().should_be_copied();
+    CHECK_FALSE(rooms.cold_reads().should_be_copied());
   }
   SUBCASE("one that was slow by chance tells nothing") {
     MessageRooms others(nullptr);
-    others.was_read(kBytes, kColdNs);
-    CHECK_FALSE(others.are_worth_it());
+    others.cold_reads().was_read(kBytes, kColdNs);
+    CHECK_FALSE(others.cold_reads().should_be_copied());
   }
 }
 

@@ -35,35 +35,35 @@ TEST_CASE(
     "piggyback buffers: messages are buffered while their buffers are found written to, and some not, to find out") {
   constexpr std::size_t kBytes = 6400;  // 100 lines
   PiggybackBuffers buffers;
-  for (int i = 0; i < 100; ++i) CHECK_FALSE(buffers.should_be_buffered());
+  for (int i = 0; i < 100; ++i) CHECK_FALSE(buffers.cold_reads().should_be_copied());
   unsigned timed = 0;
   for (int i = 0; i < 80; ++i)
-    if (buffers.wants_time()) {
+    if (buffers.cold_reads().wants_time()) {
       ++timed;
-      buffers.was_read(kBytes, 250);
+      buffers.cold_reads().was_read(kBytes, 250);
     }
   CHECK(timed == 10);
-  CHECK_FALSE(buffers.should_be_buffered());
-  buffers.was_read(kBytes, 1500);
-  CHECK_FALSE(buffers.should_be_buffered());  // one alone may have been interrupted
-  CHECK(buffers.wants_time());                // but then the next is looked at
-  buffers.was_read(kBytes, 1500);
-  buffers.was_read(kBytes, 1500);
+  CHECK_FALSE(buffers.cold_reads().should_be_copied());
+  buffers.cold_reads().was_read(kBytes, 1500);
+  CHECK_FALSE(buffers.cold_reads().should_be_copied());  // one alone may have been interrupted
+  CHECK(buffers.cold_reads().wants_time());              // but then the next is looked at
+  buffers.cold_reads().was_read(kBytes, 1500);
+  buffers.cold_reads().was_read(kBytes, 1500);
   const auto buffered_of = [&buffers](int messages) {
     int buffered = 0;
-    for (int i = 0; i < messages; ++i) buffered += buffers.should_be_buffered() ? 1 : 0;
+    for (int i = 0; i < messages; ++i) buffered += buffers.cold_reads().should_be_copied() ? 1 : 0;
     return buffered;
   };
   CHECK(buffered_of(128) == 124);
-  buffers.was_read(kBytes, 250);
+  buffers.cold_reads().was_read(kBytes, 250);
   CHECK(buffered_of(128) == 124);
-  buffers.was_read(kBytes, 250);
+  buffers.cold_reads().was_read(kBytes, 250);
   CHECK(buffered_of(128) == 0);
   // As long as such come.
-  buffers.was_fetched();
+  buffers.cold_reads().was_fetched();
   CHECK(buffered_of(128) == 124);
   CHECK(buffered_of(128) < 2);
-  CHECK_FALSE(buffers.should_be_buffered());
+  CHECK_FALSE(buffers.cold_reads().should_be_copied());
 }
 
 TEST_CASE("piggyback buffers: of a peer's buffers the latest is given out, the others stay in order") {

@@ -356,10 +356,10 @@ void DirectTransport::deliver_in_place(const MessageHeader& header, EntryType ty
   const Message message(*this, source, header, payload);
   const bool is_senders_own = type == EntryType::rendezvous && !survive_ && payload.size() > kBufferedBytesMax &&
                               payload.size() <= BufferedSends::kBufferBytes;
-  if (!is_senders_own || !piggyback_.wants_time()) return rank_.core().deliver(header, message);
+  if (!is_senders_own || !piggyback_.cold_reads().wants_time()) return rank_.core().deliver(header, message);
   const std::uint64_t begin_ns = real_clock().now_ns();
   rank_.core().deliver(header, message);
-  piggyback_.was_read(payload.size(), real_clock().now_ns() - begin_ns);
+  piggyback_.cold_reads().was_read(payload.size(), real_clock().now_ns() - begin_ns);
 }
 
 void DirectTransport::receive_rendezvous(const MessageHeader& header, EntryType type, std::uint32_t source,
@@ -374,7 +374,7 @@ void DirectTransport::receive_rendezvous(const MessageHeader& header, EntryType 
     error = read_whole_from_other(region_.block(source).pid.load(std::memory_order_relaxed),
                                   reinterpret_cast<std::uint64_t>(descriptor.address), copy);
     if (error == 0) rank_.core().deliver(header, Message(*this, source, header, copy));
-    piggyback_.was_fetched();
+    piggyback_.cold_reads().was_fetched();
   }
   piggyback_.came_from(source);
   if (type == EntryType::piggybacked) {

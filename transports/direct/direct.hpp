@@ -173,7 +173,8 @@ class DirectTransport final : public Transport {
   /// Of those above kEagerBytesMax.
   bool is_staged(const RequestOperation& request) noexcept {
     if (request.bytes <= kBufferedBytesMax || buffered_.contains(request.local)) return true;
-    return request.bytes <= BufferedSends::kBufferBytes && piggyback_.are_likely() && piggyback_.should_be_buffered();
+    return request.bytes <= BufferedSends::kBufferBytes && piggyback_.are_likely() &&
+           piggyback_.cold_reads().should_be_copied();
   }
   /// Whether it is copied into the inbox however full that is.
   bool goes_whole(const RequestOperation& request) const noexcept {

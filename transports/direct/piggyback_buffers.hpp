@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/core/cold_reads.hpp"
 #include "transports/direct/buffered_sends.hpp"
 
 namespace coracle::internals::direct {
@@ -44,29 +45,8 @@ class PiggybackBuffers {
   }
   bool are_likely() const noexcept { return hits_ >= kHitsMax - 1; }
 
-  // Whether messages had better be buffered that need not be is seen from how long it takes to read them in their
-  // sender's own buffer: written to, its lines come from the sender's cache; else they are here from the time before.
-  // What comes is taken for a sign of what goes, as long as such come.
-
-  /// Whether was_read() wants to know of the next one: now and then, since to look at a clock takes time, too.
-  bool wants_time() noexcept { return cold_ > 0 || ++untimed_ % kTimedEvery == 0; }
-  /// `bytes` were read in their sender's own buffer, in `ns`.
-  void was_read(std::size_t bytes, std::uint64_t ns) noexcept {
-    const bool is_cold = ns > kDeliveryNs + bytes / 64 * kWarmLineNs;
-    cold_ = is_cold ? std::min(cold_ + 1, kHitsMax) : std::max(cold_ - 1, 0);
-    unconfirmed_ = 0;
-  }
-  /// One was, at a price as if all its lines had come from far away.
-  void was_fetched() noexcept {
-    cold_ = std::min(cold_ + 1, kHitsMax);
-    unconfirmed_ = 0;
-  }
-  /// The next one. Some are not, so that their reader learns when nobody writes to the buffers any more.
-  bool should_be_buffered() noexcept {
-    if (cold_ < kHitsMax - 1) return false;
-    if (++unconfirmed_ > kUnconfirmedMax) cold_ = 0;
-    return ++buffered_ % kUnbufferedEvery != 0;
-  }
+  /// Whether messages had better be buffered that need not be.
+  ColdReads& cold_reads() noexcept { return cold_reads_; }
 
   /// Only when not full().
   void keep(const Buffer& buffer) noexcept { buffers_[count_++] = buffer; }
@@ -88,11 +68,6 @@ class PiggybackBuffers {
 
  private:
   static constexpr int kHitsMax = 3;
-  static constexpr unsigned kTimedEvery = 8;
-  static constexpr unsigned kUnbufferedEvery = 32;
-  static constexpr unsigned kUnconfirmedMax = 4 * kUnbufferedEvery;
-  /// Measured: a line takes 1.5 ns that is here, 5 (AMD Zen) to 14 (Intel Sapphire Rapids) from another core's cache.
-  static constexpr std::uint64_t kWarmLineNs = 3;
   static constexpr std::uint64_t kDeliveryNs = 100;
 
   std::array<Buffer, BufferedSends::kBuffers> buffers_;
@@ -100,10 +75,7 @@ class PiggybackBuffers {
   std::uint32_t source_ = 0;
   bool is_awaited_ = false;
   int hits_ = 0;
-  int cold_ = 0;  // messages of late that came out of a buffer which had been written to
-  unsigned untimed_ = 0;
-  unsigned buffered_ = 0;
-  unsigned unconfirmed_ = 0;
+  ColdReads cold_reads_{kDeliveryNs};
 };
 
 }  // namespace coracle::internals::direct
