@@ -10,6 +10,7 @@
 #include "collectives/blocking.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/exchanges.hpp"
+#include "collectives/node/exchanged_pieces.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/others_blocks.hpp"
 #include "collectives/node/short_collective.hpp"
@@ -29,6 +30,11 @@ constexpr std::size_t kCopiedBytesMax = 8192;
 Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std::byte> source,
                         std::span<std::byte> target, const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
+  if (ExchangedPieces::suits(team, blocks.bytes(0), 1)) {
+    const std::uint32_t second = 1 - team.index();
+    co_await within::exchange_bytes(team, local, blocks.of(source, second), blocks.of(target, second).data());
+    co_return copy_bytes(blocks.of(source, team.index()), blocks.of(target, team.index()));
+  }
   const bool small = source.size() <= (within::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());
   if (!local.try_provide(source, small)) co_await local.give(source);
   const Copying how = small ? Copying::by_caches : within::copying_of(local, source.size());

@@ -9,6 +9,7 @@
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/exchanges.hpp"
+#include "collectives/node/exchanged_pieces.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/short_collective.hpp"
 #include "runtime/core/copy_short.hpp"
@@ -41,6 +42,10 @@ bool is_part_given(LocalCollective& local, Team& team, std::size_t bytes) noexce
 Task<> gather_on_node(LocalCollective& local, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
                       const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
+  if (blocks.alike() && ExchangedPieces::suits(team, mine.size(), 1)) {
+    co_await within::exchange_bytes(team, local, mine, blocks.of(all, 1 - team.index()).data());
+    co_return put_in_place(mine, blocks.of(all, team.index()));
+  }
   const bool small = is_part_given(local, team, largest_of(blocks));
   if (!local.try_provide(mine, small)) co_await local.give(mine);
   put_in_place(mine, blocks.of(all, team.index()));

@@ -10,6 +10,7 @@
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/blocks.hpp"
 #include "collectives/data/scratch.hpp"
+#include "collectives/node/exchanged_pieces.hpp"
 #include "collectives/node/exchanged_values.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/scan_within.hpp"
@@ -136,7 +137,10 @@ Task<> all_reduce_by_levels(Team& team, std::span<const std::byte> values, std::
   const bool small = values.size() <= kSmallBytesMax;
   const bool staged = !small && !within::reaches(team);
   const bool in_place = others == nullptr && !crowded && values.size() >= kInPlaceBytesMin;
-  Task<> part = small      ? all_reduce_small(local, others, values, result, reduction)
+  const bool by_pieces = ExchangedPieces::suits(team, values.size(), reduction.element_bytes);
+  const ExchangedBlock both{values, values, result, reduction};
+  Task<> part = by_pieces  ? within::exchange_block(team, local, both)
+                : small    ? all_reduce_small(local, others, values, result, reduction)
                 : staged   ? within::reduce_staged(local, values, result, within::Takers::all, reduction)
                 : in_place ? all_reduce_in_place(local, values, result, reduction)
                            : all_reduce_large(local, others, values, result, reduction);

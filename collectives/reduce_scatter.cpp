@@ -8,6 +8,7 @@
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/packed.hpp"
 #include "collectives/data/scratch.hpp"
+#include "collectives/node/exchanged_pieces.hpp"
 #include "collectives/node/exchanged_values.hpp"
 #include "collectives/node/local_collective.hpp"
 #include "collectives/node/short_collective.hpp"
@@ -66,6 +67,12 @@ void check_scattered(const Team& team, std::span<const std::byte> values, std::s
   check_block("reduce_scatter", blocks, team.index(), mine.size());
 }
 
+ExchangedBlock exchanged_block(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
+                               const Blocks& blocks, const Reduction& reduction) {
+  check_scattered(team, values, mine, blocks);
+  return {blocks.of(values, 1 - team.index()), blocks.of(values, team.index()), mine, reduction};
+}
+
 Task<> reduce_scatter_by_levels(Team& team, std::span<const std::byte> values, std::span<std::byte> mine, Blocks blocks,
                                 Reduction reduction, Algorithm algorithm, CollectiveCall call) {
   const HostParticipation participation(team, call, values, mine);
@@ -86,7 +93,11 @@ Task<> reduce_scatter_by_levels(Team& team, std::span<const std::byte> values, s
     co_return;
   }
   LocalCollective local(team);
-  Task<> part = staged               ? within::reduce_scatter_staged(local, values, mine, blocks, reduction)
+  const bool by_pieces = team.size() == 2 && nodes.count() == 1 && blocks.bytes(0) == blocks.bytes(1) &&
+                         ExchangedPieces::suits(team, mine.size(), reduction.element_bytes);
+  const ExchangedBlock pair = by_pieces ? exchanged_block(team, values, mine, blocks, reduction) : ExchangedBlock{};
+  Task<> part = by_pieces            ? within::exchange_block(team, local, pair)
+                : staged             ? within::reduce_scatter_staged(local, values, mine, blocks, reduction)
                 : nodes.count() == 1 ? combine_on_node(local, values, mine, blocks, reduction)
                                      : reduce_two_levels(&local, team, leaders, values, mine, blocks, reduction);
   co_await local.run(std::move(part));
@@ -100,12 +111,6 @@ bool blocks_suit_exchange(Team& team, std::size_t bytes) noexcept {
 /// Whether two members hand each other the values of the other's block.
 bool is_handed(Team& team, const Blocks& blocks) noexcept {
   return team.size() == 2 && blocks.count() == 2 && within::hands(team, std::max(blocks.bytes(0), blocks.bytes(1)));
-}
-
-ExchangedBlock exchanged_block(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,
-                               const Blocks& blocks, const Reduction& reduction) {
-  check_scattered(team, values, mine, blocks);
-  return {blocks.of(values, 1 - team.index()), blocks.of(values, team.index()), mine, reduction};
 }
 
 ExchangedValues exchanged_blocks(const Team& team, std::span<const std::byte> values, std::span<std::byte> mine,

@@ -105,6 +105,13 @@ struct ExchangedBlock {
   }
 };
 
+namespace within {
+
+/// The same of long data, as much of either (ExchangedPieces). `result` may be `own`, and `others` too.
+Task<> exchange_block(Team& team, LocalCollective& local, ExchangedBlock block);
+
+}  // namespace within
+
 /// Members give their values to one, who combines them.
 struct ReducedValues {
   static constexpr bool kAwaitsAll = false;

@@ -157,14 +157,11 @@ namespace coracle::internals::within {
 
 std::size_t given_bytes_max(Team& team) noexcept {
   constexpr std::size_t kGivenBytesMax = 64 * 1024;
-  // Where all are there at once, and can read it where it lies: from here on the copy, and fetching its lines from
-  // those who have read the last one, takes longer than to wait for the readers; or than a call of the kernel.
+  // Where all are there at once, and read it where it lies: from here on the copy, and fetching its lines from those
+  // who have read the last one, takes longer than to wait for the readers.
   constexpr std::size_t kGivenBytesMaxAtOnce = 4 * 1024;
-  constexpr std::size_t kGivenBytesMaxByKernel = 8 * 1024;
-  const bool is_at_once = can_expose(team) && team.rank().loop().spins();
-  const std::size_t wanted = !is_at_once     ? kGivenBytesMax
-                             : reaches(team) ? kGivenBytesMaxAtOnce
-                                             : kGivenBytesMaxByKernel;
+  const bool is_at_once = reaches(team) && team.rank().loop().spins();
+  const std::size_t wanted = is_at_once ? kGivenBytesMaxAtOnce : kGivenBytesMax;
   return std::min<std::size_t>(wanted, team.node_area().room_bytes_max());
 }
 

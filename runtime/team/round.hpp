@@ -131,6 +131,11 @@ class [[nodiscard]] Round : public RoundDecisions {
   /// Of two members: a room of HandedRooms, for what is exposed there at once, to the end of the round, and read by the
   /// other one. Null when there is none just now, or never for so much.
   std::byte* hand(std::size_t bytes) noexcept { return node_area_.rooms_.take(bytes); }
+  /// Gives back what hand() has given: the other one has not been told of it, or has written there since, and this
+  /// member has read that. Only a room of that kind is kept.
+  void keep_room(std::byte* room) noexcept {
+    if (node_area_.rooms_.has(room)) node_area_.rooms_.keep(room);
+  }
   /// As allocate(); waits until there is room. `bytes` is at most NodeArea::room_bytes_max().
   Task<std::byte*> allocate_when_free(std::size_t bytes);
 
@@ -188,6 +193,8 @@ class [[nodiscard]] Round : public RoundDecisions {
   bool is_handed(std::uint32_t local_index) noexcept { return node_area_.rooms_.has(exposed(local_index).address); }
   /// Of one who is_exposed().
   ExposedBuffer exposed(std::uint32_t local_index) noexcept;
+  /// What it has said by expose_results(), once it has exposed something.
+  const std::byte* exposed_results(std::uint32_t local_index) noexcept { return contribution_of(local_index).results; }
   /// What a local member has contributed inline, or exposed out of its arena: both stay to the end of this round. After
   /// check().
   std::span<const std::byte> contributed(std::uint32_t local_index) noexcept {

@@ -20,10 +20,10 @@ bool has_rooms(Team& team) {
   return team.node_area().handed_bytes_max() > 0;
 }
 
-/// Elements of 8 bytes: around what goes in a contribution, in a room, and beyond that.
+/// Elements of 8 bytes: around what goes in a contribution, in a room, and beyond that, piece by piece.
 std::vector<std::size_t> sizes_for(Team& team) {
   const std::size_t room = team.node_area().handed_bytes_max() / 8;
-  return {0, 1, 8, 9, 64, 512, 513, 1024, 1025, 2048, room / 2, room - 1, room, room + 1};
+  return {0, 1, 8, 9, 64, 512, 513, 1024, 1025, 2048, room / 2, room - 1, room, room + 1, 3 * room + 5};
 }
 
 /// Some of the blocks are scattered at one member, and lie in a row at the other.

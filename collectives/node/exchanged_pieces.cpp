@@ -1,0 +1,91 @@
+// Long data of two members, piece by piece.
+#include "collectives/node/exchanged_pieces.hpp"
+
+#include <algorithm>
+
+#include "collectives/node/exchanged_values.hpp"
+
+namespace coracle::internals {
+
+std::size_t ExchangedPieces::piece_bytes(Team& team, std::size_t element_bytes) noexcept {
+  // All four rooms stay in a core's second-level cache. Of 64 or 256 KiB it takes up to a tenth longer.
+  constexpr std::size_t kPieceBytesMax = 128 * 1024;
+  const std::size_t bytes = std::min(within::handed_bytes_max(team), kPieceBytesMax);
+  return bytes / element_bytes * element_bytes;
+}
+
+bool ExchangedPieces::suits(Team& team, std::size_t given_bytes, std::size_t element_bytes) noexcept {
+  constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << (NodeAreaPart::kStepBits - 2);
+  const std::size_t bytes = piece_bytes(team, element_bytes);
+  return bytes > 0 && given_bytes > bytes && given_bytes / bytes < kPiecesMax;
+}
+
+Task<> ExchangedPieces::begin() {
+  Round& round = local_.round();
+  rooms_[0] = round.hand(piece_bytes_);
+  rooms_[1] = round.hand(piece_bytes_);
+  if (rooms_[1] == nullptr) {  // too few: rooms of this collective alone
+    if (rooms_[0] != nullptr) round.keep_room(rooms_[0]);
+    const std::size_t bytes = (piece_bytes_ + 63) / 64 * 64;
+    rooms_[0] = co_await round.allocate_when_free(kRooms * bytes);
+    rooms_[1] = rooms_[0] + bytes;
+  }
+  give(0);
+  round.expose_results(rooms_[1]);
+  local_.expose({rooms_[0], given_.size()}, 1);
+  if (count() == 1) co_return;
+  give(1);
+  round.publish(2);
+}
+
+Task<std::span<const std::byte>> ExchangedPieces::next() {
+  Round& round = local_.round();
+  const std::uint32_t other = 1 - local_.local_index();
+  if (taken_ > 0 && taken_ + 1 < count()) {
+    give(taken_ + 1);
+    round.publish(taken_ + 2);
+  }
+  co_await local_.wait(other, taken_ + 1);
+  if (taken_ == 0) {
+    local_.check_bytes(other, given_.size());
+    rooms_[2] = const_cast<std::byte*>(round.exposed(other).address);
+    rooms_[3] = const_cast<std::byte*>(round.exposed_results(other));
+  }
+  const std::span<const std::byte> theirs(room_of_theirs(taken_), given(taken_).size());
+  ++taken_;
+  co_return theirs;
+}
+
+void ExchangedPieces::end() noexcept {
+  for (std::uint64_t piece = count() - std::min(count(), kRooms); piece < count(); ++piece)
+    local_.round().keep_room(room_of_theirs(piece));
+}
+
+namespace within {
+
+Task<> exchange_block(Team& team, LocalCollective& local, ExchangedBlock block) {
+  const bool is_second = local.local_index() == 1;
+  ExchangedPieces pieces(local, block.others, ExchangedPieces::piece_bytes(team, block.reduction.element_bytes));
+  co_await pieces.begin();
+  for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
+    const std::span<const std::byte> theirs = co_await pieces.next();
+    const std::byte* const own = block.own.data() + pieces.offset(piece);
+    std::byte* const result = block.result.data() + pieces.offset(piece);
+    block.reduction.combine(is_second ? theirs.data() : own, is_second ? own : theirs.data(), result, theirs.size());
+  }
+  pieces.end();
+}
+
+Task<> exchange_bytes(Team& team, LocalCollective& local, std::span<const std::byte> given, std::byte* taken) {
+  ExchangedPieces pieces(local, given, ExchangedPieces::piece_bytes(team, 1));
+  co_await pieces.begin();
+  for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
+    const std::span<const std::byte> theirs = co_await pieces.next();
+    std::memcpy(taken + pieces.offset(piece), theirs.data(), theirs.size());
+  }
+  pieces.end();
+}
+
+}  // namespace within
+
+}  // namespace coracle::internals
