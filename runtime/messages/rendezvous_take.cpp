@@ -92,7 +92,10 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
   const std::uint64_t start = rank_.loop().exact_now_ns();
   co_await fetch(scheme, offer, peer, target);
   const std::uint64_t ns = rank_.loop().exact_now_ns() - start;
-  if (learns) tuner_.learn(kind, chosen, static_cast<double>(ns));
+  // What its receiver has read its sender must fetch back before it writes there again, which the receiver doesn't see.
+  constexpr double kCopiedApart = 0.85;
+  const double weight = offer.shared == nullptr && scheme == RendezvousScheme::shm ? kCopiedApart : 1;
+  if (learns) tuner_.learn(kind, chosen, weight * static_cast<double>(ns));
   if (tells) rooms_.cold_reads().was_read(offer.bytes, ns);
 }
 
@@ -154,11 +157,15 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
   if (is_plain && (is_near || !beside)) return {{RendezvousScheme::get}, 1, 0};
   const bool is_known = offer.count == 0 || offer.layout_bytes > 0;
   if (!beside || kernel_refuses_ || !is_known) return {{RendezvousScheme::shm}, 1, 0};
-  // Measured: two copies take up to twice as long as the kernel's one while caches hold them, and nine tenths of that
-  // from 16 MiB on, since both sides copy. To find out costs a sixth of a window of 1 MiB to and fro, of which many are
-  // under way together and each is timed with the others.
-  constexpr std::uint64_t kTriedFromBytes = 8 * 1024 * 1024;
-  if (is_plain && offer.bytes < kTriedFromBytes) return {{RendezvousScheme::get}, 1, 0};
+  // Measured: whether two copies at once are quicker than the kernel's one depends on the machine, from half of its
+  // time to twice, and on who else copies: where messages go to and fro each side has its hands full. There trials
+  // would cost a sixth, since each message is timed with all that are under way.
+  constexpr std::uint64_t kTriedFromBytes = 512 * 1024;
+  constexpr std::uint64_t kAlwaysTriedFromBytes = 8 * 1024 * 1024;
+  const bool sends_nothing =  // relaxed: only this rank writes it
+      rank_.core().region().block(rank_.id()).offered_bytes.load(std::memory_order_relaxed) == 0;
+  const std::uint64_t tried_from = sends_nothing && rank_.loop().spins() ? kTriedFromBytes : kAlwaysTriedFromBytes;
+  if (is_plain && offer.bytes < tried_from) return {{RendezvousScheme::get}, 1, 0};
   const RendezvousScheme by_kernel = is_plain ? RendezvousScheme::get : RendezvousScheme::cma;
   return {{by_kernel, RendezvousScheme::shm}, 2, 0};
 }
