@@ -17,8 +17,11 @@ namespace {
 
 /// Step of one who needs nothing more.
 constexpr std::uint64_t kDone = (std::uint64_t{1} << NodeAreaPart::kStepBits) - 1;
-/// Mark of a leader that exposes a window in its arena instead of its buffer.
+/// Mark of a leader that exposes a window in its arena instead of its buffer; above it the number of the first part
+/// that is parked behind the window, once there is one.
 constexpr std::uint32_t kWindow = 1;
+constexpr unsigned kParkedShift = 1;
+constexpr std::uint32_t kParkedMax = 0x7fff;
 /// Mark of a local member that exposes its buffer so that the leader may write into it.
 constexpr std::uint32_t kShared = 2;
 
@@ -42,8 +45,9 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 
 BroadcastWithin::Window::Window(std::span<const Piece> pieces, std::uint64_t room_bytes_max) {
   constexpr std::uint64_t kBytes = 512 * 1024;
+  constexpr std::uint64_t kPartBytes = 64 * 1024;  // one is filled while others are read
   const std::uint64_t room = std::min(kBytes, room_bytes_max);
-  const std::uint64_t part_bytes_max = room / 2 / 64 * 64;  // one is filled while the other is read
+  const std::uint64_t part_bytes_max = std::min(kPartBytes, room / 2 / 64 * 64);
   for (std::uint32_t piece = 0; piece < pieces.size(); ++piece) {
     const auto [offset, bytes] = pieces[piece];
     for (std::uint64_t done = 0; done < bytes; done += part_bytes_max)
@@ -53,10 +57,16 @@ BroadcastWithin::Window::Window(std::span<const Piece> pieces, std::uint64_t roo
   slots_ = std::max<std::uint64_t>(std::min(room / stride_, parts_.size()), 1);
 }
 
+/// By two copies at once instead of the kernel's one, where each rank has a core: the leader goes on sooner, and nobody
+/// reads what it writes next. Where local members copy from each other they share the work already.
+bool BroadcastWithin::prefers_window() const noexcept {
+  return !relays() && rank_.loop().spins() && !round_.node_area().reaches(data_.data(), data_.size());
+}
+
 Task<> BroadcastWithin::begin_leading() {
   NodeArea& node_area = round_.node_area();
   if (node_area.local_size() == 1) co_return;
-  exposes_ = node_area.can_expose(data_.data(), data_.size());
+  exposes_ = node_area.can_expose(data_.data(), data_.size()) && !prefers_window();
   if (exposes_) {
     round_.expose(data_.data(), data_.size(), 1);
   } else {
@@ -73,17 +83,39 @@ Task<> BroadcastWithin::publish(std::uint32_t pieces) {
     co_return;
   }
   for (; published_ < window_.count() && window_.piece_of(published_) < pieces; ++published_) {
-    if (published_ >= window_.slots()) co_await make_room(published_ - window_.slots());
+    if (published_ >= window_.slots() && parked_ == nullptr) co_await make_room();
     const Piece& part = window_.part(published_);
-    co_await round_.copy_own(data_.subspan(part.offset, part.bytes), room_ + window_.local_index_of(published_));
+    std::byte* const place = parked_ != nullptr ? parked_ + window_.offset_behind(published_, first_parked_)
+                                                : room_ + window_.local_index_of(published_);
+    co_await round_.copy_own(data_.subspan(part.offset, part.bytes), place);
     round_.publish(published_ + 2);
   }
 }
 
-/// All local members have taken `part`, whose slot is needed again.
-Task<> BroadcastWithin::make_room(std::uint32_t part) {
+/// All local members have taken the part whose slot is needed again, or what is left is parked: where they are late,
+/// for whom a leader had better not wait.
+Task<> BroadcastWithin::make_room() {
+  const std::uint64_t step = published_ - window_.slots() + 2;
+  const auto is_free = [&] {
+    for (std::uint32_t other = 0; other < round_.local_size(); ++other)
+      if (other != round_.local_index() && !round_.has_reached(other, step)) return false;
+    return true;
+  };
+  EventLoop& loop = rank_.loop();
+  const std::uint64_t bytes = window_.offset_behind(window_.count(), published_);
+  const bool may_park = loop.spins() && round_.copies_at_once() && published_ <= kParkedMax;
+  if (may_park) {
+    const std::uint64_t until_ns = loop.exact_now_ns() + patience_ns();
+    while (!is_free() && loop.exact_now_ns() < until_ns) co_await yield();
+    if (!is_free()) parked_ = round_.allocate(bytes);
+  }
+  if (parked_ != nullptr) {
+    first_parked_ = published_;
+    round_.expose_results(parked_);
+    co_return round_.mark_exposed(kWindow | first_parked_ << kParkedShift);
+  }
   for (std::uint32_t other = 0; other < round_.local_size(); ++other)
-    if (other != round_.local_index()) co_await round_.reached(other, part + 2);
+    if (other != round_.local_index()) co_await round_.reached(other, step);
 }
 
 /// All local members have come, or even gone.
@@ -94,17 +126,20 @@ bool BroadcastWithin::all_here() noexcept {
   return true;
 }
 
-/// Waits for late ones as long as their copies of the data would take: then making one more costs at most twice the
-/// best.
+/// As long as late ones' copies of the data would take: then making one more costs at most twice the best.
+std::uint64_t BroadcastWithin::patience_ns() const noexcept {
+  constexpr std::uint64_t kBytesPerNs = 5;
+  const std::uint64_t copies = rank_.loop().spins() ? 2 : round_.local_size();
+  return copies * data_.size() / kBytesPerNs;
+}
+
 Task<bool> BroadcastWithin::all_have_come() {
   if (all_here()) co_return true;
   EventLoop& loop = rank_.loop();
   const bool crowded = !loop.spins();  // they need this processor to come
   constexpr std::size_t kWorthYielding = 64 * 1024;
   if (crowded && (data_.size() < kWorthYielding || !round_.copies_at_once())) co_return false;
-  constexpr std::uint64_t kBytesPerNs = 5;
-  const std::uint64_t copies = crowded ? round_.local_size() : 2;
-  const std::uint64_t until_ns = loop.exact_now_ns() + copies * data_.size() / kBytesPerNs;
+  const std::uint64_t until_ns = loop.exact_now_ns() + patience_ns();
   const bool helps = shares();
   while (!all_here() && loop.exact_now_ns() < until_ns) {
     if (helps) help_others();
@@ -163,7 +198,8 @@ bool BroadcastWithin::leaves_at_once() const noexcept {
 
 Task<> BroadcastWithin::hand_over() {
   if (round_.local_size() == 1) co_return;
-  if (!exposes_ && window_.slots() >= window_.count()) co_return;  // all of it stays there
+  const bool stays = window_.slots() >= window_.count() || parked_ != nullptr;
+  if (!exposes_ && stays) co_return;
   const bool waits = exposes_ && !leaves_at_once();
   if (exposes_ && !(waits ? co_await all_have_come() : all_here())) {
     if (std::byte* parked = round_.allocate(data_.size())) {
@@ -193,7 +229,7 @@ Task<> BroadcastWithin::follow(std::uint32_t leader) {
   co_await round_.reached(leader, 1);
   check_size(leader);
   const auto [there, bytes, mark] = round_.exposed(leader);
-  const bool is_window = mark == kWindow;
+  const bool is_window = (mark & kWindow) != 0;
   if (is_window) window_ = Window(pieces_, round_.node_area().room_bytes_max());
   exposes_ = !is_window && relays() && round_.node_area().can_expose(data_.data(), data_.size());
   const bool whole_there = !is_window && round_.has_reached(leader, whole());
@@ -259,8 +295,11 @@ Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint
   constexpr std::size_t kRelayedBytes = 128 * 1024;  // then those who copy from here get to know
   if (window_.count() > 0) {
     const Piece& part = window_.part(from);
-    const bool copied =
-        co_await round_.copy(source, window_.local_index_of(from), data_.subspan(part.offset, part.bytes));
+    const std::span<std::byte> target = data_.subspan(part.offset, part.bytes);
+    const std::uint32_t parked = round_.exposed(source).mark >> kParkedShift;
+    const bool copied = parked != 0 && from >= parked
+                            ? co_await round_.copy_results(source, window_.offset_behind(from, parked), target)
+                            : co_await round_.copy(source, window_.local_index_of(from), target);
     co_return copied ? from + 1 : from;
   }
   const std::size_t offset = pieces_[from].offset;

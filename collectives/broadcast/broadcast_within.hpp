@@ -56,6 +56,10 @@ class BroadcastWithin {
     /// The piece that a part is of.
     std::uint32_t piece_of(std::uint32_t number) const noexcept { return parts_[number].piece; }
     std::uint64_t local_index_of(std::uint32_t number) const noexcept { return number % slots_ * stride_; }
+    /// Where a part lies behind `first`, if each has a slot of its own.
+    std::uint64_t offset_behind(std::uint32_t number, std::uint32_t first) const noexcept {
+      return (number - first) * stride_;
+    }
 
    private:
     struct Part {
@@ -80,7 +84,9 @@ class BroadcastWithin {
   Task<> copy_all(std::uint32_t leader, std::uint32_t source);
   void pieces_arrived(std::uint32_t from, std::uint32_t to);
   Task<> wait_for_children(std::uint32_t position);
-  Task<> make_room(std::uint32_t part);
+  bool prefers_window() const noexcept;
+  Task<> make_room();
+  std::uint64_t patience_ns() const noexcept;
   void check_size(std::uint32_t leader);
 
   Rank& rank_;
@@ -94,6 +100,8 @@ class BroadcastWithin {
   Window window_;
   std::byte* room_ = nullptr;
   std::uint32_t published_ = 0;  // parts
+  std::byte* parked_ = nullptr;  // the last ones, where local members are late
+  std::uint32_t first_parked_ = 0;
 };
 
 }  // namespace coracle::internals

@@ -112,6 +112,10 @@ class [[nodiscard]] Round : public RoundDecisions {
   /// Local members may copy from there, as long as this member says nothing else; NodeArea::can_expose must hold.
   /// `mark`: for the local members, means what the collective wants.
   void expose(const void* address, std::size_t bytes, std::uint64_t step, std::uint32_t mark = 0) noexcept;
+  /// Another mark for what is exposed, to be seen with the next step, or before.
+  void mark_exposed(std::uint32_t mark) noexcept {
+    own_contribution_.mark.store(Contribution::kExposed | signature_ | mark, std::memory_order_relaxed);
+  }
   /// Beside what is exposed, a place in the arena, which local members read as long as the round lives. Before the step
   /// that tells of it.
   void expose_results(const std::byte* room) noexcept { own_contribution_.results = room; }

@@ -114,6 +114,27 @@ Task<> messages_of_two(Team& team, std::size_t bytes, int repetitions) {
   }
 }
 
+/// A root goes on while the other member has not come: it leaves in its arena what has room there.
+Task<> late_member(Team& team) {
+  Rank& self = team.rank();
+  constexpr std::uint64_t kTag = 78;
+  for (const std::size_t bytes : {100'000U, 600'000U, 2'000'000U}) {
+    for (std::uint32_t root = 0; root < 2; ++root) {
+      std::vector<std::byte> data(bytes);
+      co_await team.barrier();  // so that there is room
+      std::byte word{};
+      if (team.index() == root)
+        write_pattern(data, root, bytes);
+      else
+        co_await team.recv(std::span(&word, 1), root, kTag);
+      co_await team.broadcast(std::span(data), root);
+      CHECK_HERE(holds_pattern(data, root, bytes));
+      std::fill(data.begin(), data.end(), std::byte{0});  // ours again
+      if (team.index() == root) co_await team.send(std::span(&word, 1), 1 - root, kTag);
+    }
+  }
+}
+
 }  // namespace
 
 Task<> pairs(Rank& self) {
@@ -121,6 +142,7 @@ Task<> pairs(Rank& self) {
   if (self.size() == 2 && has_rooms(self.world())) {
     co_await some_of_two(self.world(), std::mt19937_64(1), steps);
     co_await scattered_of_two(self.world());
+    co_await late_member(self.world());
   }
   auto two = co_await self.world().split(self.id() / 2, self.id());
   if (two->size() != 2 || !has_rooms(*two)) co_return;
