@@ -32,12 +32,20 @@ void check_at_root(const CollectiveCall& call, const Team& team, const Blocks& b
   check_block(name_of(call.called), blocks, call.root, mine_bytes);
 }
 
+/// The largest block that its owner leaves in its arena, and goes on. Between processes each copies its own, at the
+/// same time, where the leader alone would have the kernel copy all of them.
+std::size_t left_bytes_max(Team& team) noexcept {
+  constexpr std::size_t kLeftBytesMax = 512 * 1024;
+  if (within::reaches(team) || !team.rank().loop().spins()) return within::given_bytes_max(team);
+  return std::min<std::size_t>(kLeftBytesMax, team.node_area().room_bytes_max());
+}
+
 /// On a node; a local member's block goes into `part_of(other)` of the leader.
 template <class PartOf>
 Task<> gather_on_node(Team& team, LocalCollective& local, std::span<const std::byte> mine, std::uint32_t leader,
                       PartOf part_of) {
   if (local.local_index() != leader) {
-    const bool small = mine.size() <= local.given_bytes_max();
+    const bool small = mine.size() <= left_bytes_max(team);
     if (!small && local.try_hand(mine)) co_return;
     if (!local.try_provide(mine, small)) co_await local.give(mine);
     if (!small) co_await within::leave_for(team, local, {leader}, mine);
