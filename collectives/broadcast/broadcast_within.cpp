@@ -17,11 +17,12 @@ namespace {
 
 /// Step of one who needs nothing more.
 constexpr std::uint64_t kDone = (std::uint64_t{1} << NodeAreaPart::kStepBits) - 1;
-/// Mark of a leader that exposes a window in its arena instead of its buffer; above it the number of the first part
-/// that is parked behind the window, once there is one.
+/// Mark of a leader that exposes a window in its arena instead of its buffer. Above it stands the number of the first
+/// part that lies elsewhere, once there is one: parked, or in the leader's buffer.
 constexpr std::uint32_t kWindow = 1;
-constexpr unsigned kParkedShift = 1;
-constexpr std::uint32_t kParkedMax = 0x7fff;
+constexpr std::uint32_t kInBuffer = 2;
+constexpr unsigned kElsewhereShift = 2;
+constexpr std::uint32_t kElsewhereMax = 0x3fff;
 /// Mark of a local member that exposes its buffer so that the leader may write into it.
 constexpr std::uint32_t kShared = 2;
 
@@ -60,7 +61,11 @@ BroadcastWithin::Window::Window(std::span<const Piece> pieces, std::uint64_t roo
 /// By two copies at once instead of the kernel's one, where each rank has a core: the leader goes on sooner, and nobody
 /// reads what it writes next. Where local members copy from each other they share the work already.
 bool BroadcastWithin::prefers_window() const noexcept {
-  return !relays() && rank_.loop().spins() && !round_.node_area().reaches(data_.data(), data_.size());
+  constexpr std::uint64_t kRoomBytesMin = 128 * 1024;          // parts of a smaller arena would be too short
+  constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 30;  // so that all steps have numbers
+  const NodeArea& node_area = round_.node_area();
+  return !relays() && rank_.loop().spins() && node_area.room_bytes_max() >= kRoomBytesMin &&
+         data_.size() <= kBytesMax && !node_area.reaches(data_.data(), data_.size());
 }
 
 Task<> BroadcastWithin::begin_leading() {
@@ -83,17 +88,20 @@ Task<> BroadcastWithin::publish(std::uint32_t pieces) {
     co_return;
   }
   for (; published_ < window_.count() && window_.piece_of(published_) < pieces; ++published_) {
-    if (published_ >= window_.slots() && parked_ == nullptr) co_await make_room();
+    if (published_ >= window_.slots() && !is_elsewhere()) co_await make_room();
     const Piece& part = window_.part(published_);
-    std::byte* const place = parked_ != nullptr ? parked_ + window_.offset_behind(published_, first_parked_)
-                                                : room_ + window_.local_index_of(published_);
-    co_await round_.copy_own(data_.subspan(part.offset, part.bytes), place);
+    const std::span<const std::byte> bytes = data_.subspan(part.offset, part.bytes);
+    if (parked_ != nullptr)
+      co_await round_.copy_own(bytes, parked_ + window_.offset_behind(published_, first_elsewhere_));
+    else if (!is_elsewhere())
+      co_await round_.copy_own(bytes, room_ + window_.local_index_of(published_));
     round_.publish(published_ + 2);
   }
 }
 
-/// All local members have taken the part whose slot is needed again, or what is left is parked: where they are late,
-/// for whom a leader had better not wait.
+/// All local members have taken the part whose slot is needed again. Where one is late, for whom neither the leader nor
+/// the others had better wait, what is left is parked, or, where it is too much for the arena, stays in the leader's
+/// buffer, from which each copies it.
 Task<> BroadcastWithin::make_room() {
   const std::uint64_t step = published_ - window_.slots() + 2;
   const auto is_free = [&] {
@@ -102,17 +110,17 @@ Task<> BroadcastWithin::make_room() {
     return true;
   };
   EventLoop& loop = rank_.loop();
-  const std::uint64_t bytes = window_.offset_behind(window_.count(), published_);
-  const bool may_park = loop.spins() && round_.copies_at_once() && published_ <= kParkedMax;
-  if (may_park) {
-    const std::uint64_t until_ns = loop.exact_now_ns() + patience_ns();
+  if (loop.spins() && round_.copies_at_once() && published_ <= kElsewhereMax) {
+    const std::uint64_t until_ns = loop.exact_now_ns() + patience_ns(window_.bytes());
     while (!is_free() && loop.exact_now_ns() < until_ns) co_await yield();
-    if (!is_free()) parked_ = round_.allocate(bytes);
-  }
-  if (parked_ != nullptr) {
-    first_parked_ = published_;
-    round_.expose_results(parked_);
-    co_return round_.mark_exposed(kWindow | first_parked_ << kParkedShift);
+    if (is_free()) co_return;
+    parked_ = round_.allocate(window_.offset_behind(window_.count(), published_));
+    if (parked_ != nullptr || round_.node_area().can_expose(data_.data(), data_.size())) {
+      first_elsewhere_ = published_;
+      round_.expose_results(parked_ != nullptr ? parked_ : data_.data());
+      const std::uint32_t where = parked_ != nullptr ? 0 : kInBuffer;
+      co_return round_.mark_exposed(kWindow | where | first_elsewhere_ << kElsewhereShift);
+    }
   }
   for (std::uint32_t other = 0; other < round_.local_size(); ++other)
     if (other != round_.local_index()) co_await round_.reached(other, step);
@@ -126,11 +134,11 @@ bool BroadcastWithin::all_here() noexcept {
   return true;
 }
 
-/// As long as late ones' copies of the data would take: then making one more costs at most twice the best.
-std::uint64_t BroadcastWithin::patience_ns() const noexcept {
+/// As long as late ones' copies of so much would take: then making one more costs at most twice the best.
+std::uint64_t BroadcastWithin::patience_ns(std::uint64_t bytes) const noexcept {
   constexpr std::uint64_t kBytesPerNs = 5;
   const std::uint64_t copies = rank_.loop().spins() ? 2 : round_.local_size();
-  return copies * data_.size() / kBytesPerNs;
+  return copies * bytes / kBytesPerNs;
 }
 
 Task<bool> BroadcastWithin::all_have_come() {
@@ -139,7 +147,7 @@ Task<bool> BroadcastWithin::all_have_come() {
   const bool crowded = !loop.spins();  // they need this processor to come
   constexpr std::size_t kWorthYielding = 64 * 1024;
   if (crowded && (data_.size() < kWorthYielding || !round_.copies_at_once())) co_return false;
-  const std::uint64_t until_ns = loop.exact_now_ns() + patience_ns();
+  const std::uint64_t until_ns = loop.exact_now_ns() + patience_ns(data_.size());
   const bool helps = shares();
   while (!all_here() && loop.exact_now_ns() < until_ns) {
     if (helps) help_others();
@@ -198,8 +206,8 @@ bool BroadcastWithin::leaves_at_once() const noexcept {
 
 Task<> BroadcastWithin::hand_over() {
   if (round_.local_size() == 1) co_return;
-  const bool stays = window_.slots() >= window_.count() || parked_ != nullptr;
-  if (!exposes_ && stays) co_return;
+  // What lies in the arena stays there.
+  if (!exposes_ && (parked_ != nullptr || !is_elsewhere())) co_return;
   const bool waits = exposes_ && !leaves_at_once();
   if (exposes_ && !(waits ? co_await all_have_come() : all_here())) {
     if (std::byte* parked = round_.allocate(data_.size())) {
@@ -296,10 +304,14 @@ Task<std::uint32_t> BroadcastWithin::copy_pieces(std::uint32_t source, std::uint
   if (window_.count() > 0) {
     const Piece& part = window_.part(from);
     const std::span<std::byte> target = data_.subspan(part.offset, part.bytes);
-    const std::uint32_t parked = round_.exposed(source).mark >> kParkedShift;
-    const bool copied = parked != 0 && from >= parked
-                            ? co_await round_.copy_results(source, window_.offset_behind(from, parked), target)
-                            : co_await round_.copy(source, window_.local_index_of(from), target);
+    const std::uint32_t mark = round_.exposed(source).mark;
+    const std::uint32_t first = mark >> kElsewhereShift;
+    bool copied = false;
+    if (first == 0 || from < first)
+      copied = co_await round_.copy(source, window_.local_index_of(from), target);
+    else
+      copied = co_await round_.copy_results(
+          source, (mark & kInBuffer) != 0 ? part.offset : window_.offset_behind(from, first), target);
     co_return copied ? from + 1 : from;
   }
   const std::size_t offset = pieces_[from].offset;

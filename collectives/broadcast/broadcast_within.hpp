@@ -86,7 +86,8 @@ class BroadcastWithin {
   Task<> wait_for_children(std::uint32_t position);
   bool prefers_window() const noexcept;
   Task<> make_room();
-  std::uint64_t patience_ns() const noexcept;
+  std::uint64_t patience_ns(std::uint64_t bytes) const noexcept;
+  bool is_elsewhere() const noexcept { return first_elsewhere_ > 0; }
   void check_size(std::uint32_t leader);
 
   Rank& rank_;
@@ -99,9 +100,9 @@ class BroadcastWithin {
   // Else:
   Window window_;
   std::byte* room_ = nullptr;
-  std::uint32_t published_ = 0;  // parts
-  std::byte* parked_ = nullptr;  // the last ones, where local members are late
-  std::uint32_t first_parked_ = 0;
+  std::uint32_t published_ = 0;        // parts
+  std::uint32_t first_elsewhere_ = 0;  // of those that are not in the window, since local members are late; 0: all are
+  std::byte* parked_ = nullptr;        // where they are; null: in `data_`
 };
 
 }  // namespace coracle::internals

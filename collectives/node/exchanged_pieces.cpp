@@ -1,17 +1,22 @@
 // Long data of two members, piece by piece.
 #include "collectives/node/exchanged_pieces.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "collectives/node/exchanged_values.hpp"
+#include "runtime/core/error.hpp"
 
 namespace coracle::internals {
 
 std::size_t ExchangedPieces::piece_bytes(Team& team, std::size_t element_bytes) noexcept {
   // All four rooms stay in a core's second-level cache. Of 64 or 256 KiB it takes up to a tenth longer.
+  // Shorter ones than those of a small arena's rooms cost more waits than they gain.
   constexpr std::size_t kPieceBytesMax = 128 * 1024;
+  constexpr std::size_t kPieceBytesMin = 32 * 1024;
   const std::size_t bytes = std::min(within::handed_bytes_max(team), kPieceBytesMax);
-  return bytes / element_bytes * element_bytes;
+  return bytes < kPieceBytesMin ? 0 : bytes / element_bytes * element_bytes;
 }
 
 bool ExchangedPieces::suits(Team& team, std::size_t given_bytes, std::size_t element_bytes) noexcept {
@@ -32,7 +37,7 @@ Task<> ExchangedPieces::begin() {
   }
   give(0);
   round.expose_results(rooms_[1]);
-  local_.expose({rooms_[0], given_.size()}, 1);
+  round.expose(rooms_[0], given_.size(), 1, kMark);
   if (count() == 1) co_return;
   give(1);
   round.publish(2);
@@ -48,7 +53,13 @@ Task<std::span<const std::byte>> ExchangedPieces::next() {
   co_await local_.wait(other, taken_ + 1);
   if (taken_ == 0) {
     local_.check_bytes(other, given_.size());
-    rooms_[2] = const_cast<std::byte*>(round.exposed(other).address);
+    const Round::ExposedBuffer theirs = round.is_exposed(other) ? round.exposed(other) : Round::ExposedBuffer{};
+    if (round.is_exposed(other) && theirs.address == nullptr) co_await local_.fail_with(other);
+    if (theirs.mark != kMark)
+      throw Error(Errc::bad_input,
+                  fmt::format("rank {} gives its data in another way: has it called the v kind of this collective?",
+                              round.node_area().rank_at(other)));
+    rooms_[2] = const_cast<std::byte*>(theirs.address);
     rooms_[3] = const_cast<std::byte*>(round.exposed_results(other));
   }
   const std::span<const std::byte> theirs(room_of_theirs(taken_), given(taken_).size());

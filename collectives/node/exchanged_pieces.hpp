@@ -16,7 +16,8 @@
 
 namespace coracle::internals {
 
-/// This member's part, in the frame of the collective, of which it is all that is said:
+/// This member's part, in the frame of the collective, of which it is all that is said. Each piece needs both members:
+/// while one does not turn its loop, as between two calls of MPI_Test, the other gets two pieces further at most.
 ///
 ///     ExchangedPieces pieces(local, given, ExchangedPieces::piece_bytes(team, element));
 ///     co_await pieces.begin();
@@ -48,7 +49,8 @@ class ExchangedPieces {
   void end() noexcept;
 
  private:
-  static constexpr std::uint64_t kRooms = 2;  // of each
+  static constexpr std::uint64_t kRooms = 2;      // of each
+  static constexpr std::uint32_t kMark = 0x5043;  // of what is exposed: the first room
 
   std::span<const std::byte> given(std::uint64_t piece) const noexcept {
     const std::size_t begin = offset(piece);

@@ -47,6 +47,7 @@ struct ReadyToSend {
   std::uint32_t device_of = kHost;   ///< The rank on whose GPU it lies; kHost: on none.
   std::uint32_t device_segment = 0;  ///< See RemoteAddress::segment.
   bool is_handed = false;            ///< It lies in one of MessageRooms, which is the receiver's then.
+  bool is_attended = false;          ///< The sender's loop turns until it has ended, as far as that one knows.
   bool is_short = false;             ///< There was no room for it at the receiver: see ShortOffers.
 
   bool on_device() const noexcept { return device_of != kHost; }

@@ -108,6 +108,7 @@ Task<> RendezvousSends::offer(Envelope envelope, MessageSource source, std::uint
   ReadyToSend offer = describe(offered, peer, layout);
   offered.is_short = offer.is_short = is_short;
   offer.is_handed = room != nullptr;
+  offer.is_attended = attends_;
   offered.taken.explain({WaitKind::send, envelope.team, envelope.tag});
   // What is scattered goes to other nodes in pieces, which this rank sends; of what is on a GPU they need the layout.
   const ReadExposure exposure(rank_.core().read_exposures(), offer.on_device() ? std::span<const std::byte>(layout)

@@ -78,6 +78,19 @@ class RendezvousSends {
   Task<> offer(Envelope envelope, MessageSource source, std::uint32_t peer, bool is_short = false);
   BounceBuffers& bounce_buffers() noexcept { return bounce_buffers_; }
 
+  /// While it lives the sends that begin are of a function that returns before they end, so that the program may
+  /// compute meanwhile: receivers had better not count on this rank's help.
+  class Unattended {
+   public:
+    explicit Unattended(RendezvousSends& of) noexcept : of_(of) { of_.attends_ = false; }
+    ~Unattended() { of_.attends_ = true; }
+    Unattended(const Unattended&) = delete;
+    Unattended& operator=(const Unattended&) = delete;
+
+   private:
+    RendezvousSends& of_;
+  };
+
   // --- messages of receivers ---
   void on_taken(const Message& message);
   void on_help(const Message& message);
@@ -124,6 +137,7 @@ class RendezvousSends {
   const RendezvousHandlers handlers_;
   const RendezvousScheme& scheme_;
   MessageRooms& rooms_;
+  bool attends_ = true;
   WrittenMemory written_memory_;
   BounceBuffers bounce_buffers_;
   std::uint64_t serial_ = 0;

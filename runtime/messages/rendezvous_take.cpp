@@ -94,7 +94,9 @@ Task<> Rendezvous::take_whole(ReadyToSend offer, std::uint32_t peer, const Messa
   const std::uint64_t ns = rank_.loop().exact_now_ns() - start;
   // What its receiver has read its sender must fetch back before it writes there again, which the receiver doesn't see.
   constexpr double kCopiedApart = 0.85;
-  const double weight = offer.shared == nullptr && scheme == RendezvousScheme::shm ? kCopiedApart : 1;
+  const bool is_plain = offer.count == 0 && !target.is_scattered();
+  const bool copied_apart = offer.shared == nullptr && is_plain && scheme == RendezvousScheme::shm;
+  const double weight = copied_apart ? kCopiedApart : 1;
   if (learns) tuner_.learn(kind, chosen, weight * static_cast<double>(ns));
   if (tells) rooms_.cold_reads().was_read(offer.bytes, ns);
 }
@@ -159,12 +161,14 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
   if (!beside || kernel_refuses_ || !is_known) return {{RendezvousScheme::shm}, 1, 0};
   // Measured: whether two copies at once are quicker than the kernel's one depends on the machine, from half of its
   // time to twice, and on who else copies: where messages go to and fro each side has its hands full. There trials
-  // would cost a sixth, since each message is timed with all that are under way.
+  // would cost a sixth, since each message is timed with all that are under way. A sender that computes meanwhile does
+  // not help.
   constexpr std::uint64_t kTriedFromBytes = 512 * 1024;
   constexpr std::uint64_t kAlwaysTriedFromBytes = 8 * 1024 * 1024;
   const bool sends_nothing =  // relaxed: only this rank writes it
       rank_.core().region().block(rank_.id()).offered_bytes.load(std::memory_order_relaxed) == 0;
-  const std::uint64_t tried_from = sends_nothing && rank_.loop().spins() ? kTriedFromBytes : kAlwaysTriedFromBytes;
+  const bool both_are_free = sends_nothing && offer.is_attended && rank_.loop().spins();
+  const std::uint64_t tried_from = both_are_free ? kTriedFromBytes : kAlwaysTriedFromBytes;
   if (is_plain && offer.bytes < tried_from) return {{RendezvousScheme::get}, 1, 0};
   const RendezvousScheme by_kernel = is_plain ? RendezvousScheme::get : RendezvousScheme::cma;
   return {{by_kernel, RendezvousScheme::shm}, 2, 0};

@@ -3,6 +3,7 @@
 // MessageRooms).
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <random>
 #include <vector>
 
@@ -114,6 +115,31 @@ Task<> messages_of_two(Team& team, std::size_t bytes, int repetitions) {
   }
 }
 
+/// Of 24 bytes, of which no piece holds a whole number, and an operation in which the order counts: all bits are the
+/// same at both.
+Task<> odd_elements(Team& team) {
+  struct Odd {
+    double sum;
+    std::uint64_t count;
+    std::uint64_t last;
+    bool operator==(const Odd&) const = default;
+  };
+  const auto join = [](const Odd& left, const Odd& right) {
+    return Odd{left.sum + right.sum, left.count + right.count, right.last};
+  };
+  Rank& self = team.rank();
+  for (const std::size_t elements : {10'000U, 40'000U, 100'001U}) {
+    std::vector<Odd> values(elements);
+    for (std::size_t i = 0; i < elements; ++i)
+      values[i] = {0.1 * static_cast<double>(i + team.index()), i + team.index(), 2 * i + team.index()};
+    co_await team.all_reduce(std::span(values), join);
+    for (std::size_t i = 0; i < elements; ++i) {
+      const auto own = static_cast<double>(i);
+      CHECK_HERE((values[i] == Odd{0.1 * own + 0.1 * (own + 1), 2 * i + 1, 2 * i + 1}));
+    }
+  }
+}
+
 /// A root goes on while the other member has not come: it leaves in its arena what has room there.
 Task<> late_member(Team& team) {
   Rank& self = team.rank();
@@ -133,6 +159,12 @@ Task<> late_member(Team& team) {
       if (team.index() == root) co_await team.send(std::span(&word, 1), 1 - root, kTag);
     }
   }
+  // Too much to be left there.
+  std::vector<std::byte> much(20'000'000);
+  if (team.index() == 0) write_pattern(much, 0, 1);
+  if (team.index() == 1) co_await sleep_for(std::chrono::milliseconds(5));
+  co_await team.broadcast(std::span(much), 0);
+  CHECK_HERE(holds_pattern(much, 0, 1));
 }
 
 }  // namespace
@@ -143,6 +175,7 @@ Task<> pairs(Rank& self) {
     co_await some_of_two(self.world(), std::mt19937_64(1), steps);
     co_await scattered_of_two(self.world());
     co_await late_member(self.world());
+    co_await odd_elements(self.world());
   }
   auto two = co_await self.world().split(self.id() / 2, self.id());
   if (two->size() != 2 || !has_rooms(*two)) co_return;

@@ -55,6 +55,7 @@ void SendRequest::begin() {
   }
   const auto to = static_cast<std::uint32_t>(arguments_.peer);
   const auto tag = static_cast<std::uint64_t>(arguments_.tag);
+  const internals::RendezvousSends::Unattended unattended(internals::Messages::of(comm()->team().rank()).sends());
   switch (mode_) {
     case SendMode::standard:
     case SendMode::ready:
