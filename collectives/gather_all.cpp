@@ -42,7 +42,9 @@ bool is_part_given(LocalCollective& local, Team& team, std::size_t bytes) noexce
 Task<> gather_on_node(LocalCollective& local, Team& team, std::span<const std::byte> mine, std::span<std::byte> all,
                       const Blocks& blocks) {
   const TeamNodes& nodes = team.nodes();
-  if (blocks.alike() && ExchangedPieces::suits(team, mine.size(), 1)) {
+  // Where memory is reached, members whose blocks are placed anyhow may go straight from layout to layout.
+  const bool are_equal = blocks.alike() || (!within::reaches(team) && blocks.bytes(0) == blocks.bytes(team.size() - 1));
+  if (are_equal && ExchangedPieces::suits(team, mine.size(), 1)) {
     co_await within::exchange_bytes(team, local, mine, blocks.of(all, 1 - team.index()).data());
     co_return put_in_place(mine, blocks.of(all, team.index()));
   }

@@ -22,7 +22,8 @@ std::size_t ExchangedPieces::piece_bytes(Team& team, std::size_t element_bytes) 
 bool ExchangedPieces::suits(Team& team, std::size_t given_bytes, std::size_t element_bytes) noexcept {
   constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << (NodeAreaPart::kStepBits - 2);
   const std::size_t bytes = piece_bytes(team, element_bytes);
-  return bytes > 0 && given_bytes > bytes && given_bytes / bytes < kPiecesMax;
+  // What fits into a room goes in one.
+  return bytes > 0 && given_bytes > within::handed_bytes_max(team) && given_bytes / bytes < kPiecesMax;
 }
 
 Task<> ExchangedPieces::begin() {
