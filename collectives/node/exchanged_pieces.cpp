@@ -11,8 +11,8 @@
 namespace coracle::internals {
 
 std::size_t ExchangedPieces::piece_bytes(Team& team, std::size_t element_bytes) noexcept {
-  // All four rooms stay in a core's second-level cache: by pieces of 64 or 256 KiB it takes up to a tenth longer. Shorter
-  // ones, as of the rooms of a small arena, would cost more waits than they gain.
+  // All four rooms stay in a core's second-level cache: by pieces of 64 or 256 KiB it takes up to a tenth longer.
+  // Shorter ones, as of the rooms of a small arena, would cost more waits than they gain.
   constexpr std::size_t kPieceBytesMax = 128 * 1024;
   constexpr std::size_t kPieceBytesMin = 32 * 1024;
   const std::size_t bytes = std::min(within::handed_bytes_max(team), kPieceBytesMax);
