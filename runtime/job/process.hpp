@@ -31,7 +31,7 @@ struct SpawnOptions {
   int parent_death_signal = 0;  ///< Sent to the child when the spawning thread dies, also if it died just before.
   std::string name;             ///< What ps shows (comm), at most 15 characters; empty: the program's file name.
   bool core_dumps = false;      ///< Otherwise no core is written (one of a shared space holds every task).
-  bool huge_pages = true;       ///< Tasks of a shared space: for data of 2 MiB and more, where the machine has some.
+  bool huge_pages = true;       ///< Tasks of a shared space: for data of 8 MiB and more, where the machine has some.
 };
 
 /// How a task or process ended, taken from waitpid's status word.

@@ -56,10 +56,14 @@ bool is_data(const MapCall& call) noexcept {
   return (call.flags & kKind) == (MAP_PRIVATE | MAP_ANONYMOUS) && call.protection == (PROT_READ | PROT_WRITE);
 }
 
-/// Data of 2 MiB and more gets huge pages where the machine has some: a copy of single elements from many small pages
+/// Smaller data keeps small pages: a second-level TLB reaches that far, and an array's end that is hardly touched
+/// would cost a larger part of it.
+constexpr std::uint64_t kAdvisedBytesMin = 4 * kHugeBytes;
+
+/// Large data gets huge pages where the machine has some: a copy of single elements from many small pages
 /// is held up by looks into page tables. Not so reservations and stacks, of which most is never touched.
 void advise_huge(const Control& control, std::uint64_t place, std::uint64_t bytes) noexcept {
-  if (control.huge_pages == 0 || bytes < kHugeBytes) return;
+  if (control.huge_pages == 0 || page_up(bytes) < kAdvisedBytesMin) return;
   raw_syscall(SYS_madvise, place, page_up(bytes), MADV_HUGEPAGE);  // Refused by a kernel without: then small ones.
 }
 
@@ -172,8 +176,14 @@ long hook_mremap(Control& control, const Registers& registers) noexcept {
   const std::uint64_t target = registers.values[4];
   const std::uint64_t old_end = page_up(from + old_bytes);
   const bool own = in_own_partition(control, from, old_bytes != 0 ? old_end : from + 1);
-  if (own && (flags & MREMAP_FIXED) == 0 && new_bytes != 0)
-    return resize_mapping(control, from, old_bytes, new_bytes, flags);
+  if (own && (flags & MREMAP_FIXED) == 0 && new_bytes != 0) {
+    const long got = resize_mapping(control, from, old_bytes, new_bytes, flags);
+    // What has grown beyond it, as an array of realloc does. (Had it been, the kernel keeps the advice.)
+    if (!failed(got) && page_up(old_bytes) < kAdvisedBytesMin) {
+      advise_huge(control, static_cast<std::uint64_t>(got), new_bytes);
+    }
+    return got;
+  }
   if (!own && touches_arena(control, from, old_end + 1)) return -EFAULT;  // A peer's memory is not ours to move.
   if (!own) control.outside.remove(from, old_end);
   const long got = raw_syscall(SYS_mremap, from, old_bytes, new_bytes, flags, target);

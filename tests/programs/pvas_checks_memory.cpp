@@ -135,8 +135,8 @@ void check_huge_pages(bool wanted) {
   constexpr int kReadWrite = PROT_READ | PROT_WRITE;
   const bool expected = wanted && kernel_has_them;
   REQUIRE_THAT(is_advised_huge(mapped(4 * kHuge, kReadWrite, 0)) == expected);
-  REQUIRE_THAT(is_advised_huge(mapped(kHuge + 1, kReadWrite, 0)) == expected);  // The page it ends in is part of it.
-  REQUIRE_THAT(!is_advised_huge(mapped(kHuge - kPage, kReadWrite, 0)));
+  REQUIRE_THAT(is_advised_huge(mapped(4 * kHuge - 1, kReadWrite, 0)) == expected);  // Its last page is part of it.
+  REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge - kPage, kReadWrite, 0)));
   REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge, kReadWrite, MAP_NORESERVE)));
   REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge, kReadWrite, MAP_STACK)));
   REQUIRE_THAT(!is_advised_huge(mapped(4 * kHuge, PROT_NONE, 0)));
@@ -146,11 +146,15 @@ void check_huge_pages(bool wanted) {
   char* const behind = static_cast<char*>(::sbrk(100000));
   REQUIRE_THAT(is_advised_huge(behind) == expected);
   REQUIRE_THAT(mapping_of(behind) == mapping_of(before + 2 * kHuge));
-  // What is advised and grows stays so.
-  void* const place = mapped(2 * kHuge, kReadWrite, 0);
-  void* const moved = ::mremap(place, 2 * kHuge, 8 * kHuge, MREMAP_MAYMOVE);
-  REQUIRE_THAT(moved != MAP_FAILED);
-  REQUIRE_THAT(is_advised_huge(moved) == expected);
+  // What grows is advised, or stays so.
+  for (const std::size_t bytes : {kPage, 2 * kHuge, 4 * kHuge}) {
+    void* const moved = ::mremap(mapped(bytes, kReadWrite, 0), bytes, 8 * kHuge, MREMAP_MAYMOVE);
+    REQUIRE_THAT(moved != MAP_FAILED);
+    REQUIRE_THAT(is_advised_huge(moved) == expected);
+    void* const larger = ::mremap(moved, 8 * kHuge, 9 * kHuge, MREMAP_MAYMOVE);
+    REQUIRE_THAT(larger != MAP_FAILED);
+    REQUIRE_THAT(is_advised_huge(static_cast<char*>(larger) + 8 * kHuge) == expected);
+  }
 }
 
 void check_brk() {

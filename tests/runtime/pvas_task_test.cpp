@@ -55,7 +55,7 @@ TEST_CASE("pvas: with redirected calls, a task has a brk of its own and room for
   run_checks(space, {"brk", "large_mappings"});
 }
 
-TEST_CASE("pvas: data of 2 MiB and more is advised to have huge pages, unless the launch says no") {
+TEST_CASE("pvas: data of 8 MiB and more is advised to have huge pages, unless the launch says no") {
   CORACLE_NEEDS_PVAS();
   AddressSpace space = AddressSpace::create();
   if (space.mode() != Mode::patched) {
