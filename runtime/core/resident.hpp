@@ -10,4 +10,11 @@ namespace coracle::internals {
 /// touched.
 void make_resident(std::byte* begin, std::size_t bytes) noexcept;
 
+enum class Touch { read, write };
+
+/// Has the processor read or write each page of [begin, begin + bytes), whose contents stay as they are. A virtual
+/// machine without nested page tables makes its own of each page at the first access, however the kernel has made it:
+/// 10 to 30 us a page were measured.
+void touch_pages(std::byte* begin, std::size_t bytes, Touch how) noexcept;
+
 }  // namespace coracle::internals

@@ -64,14 +64,20 @@ NodeArea::NodeArea(Rank& rank, TeamCore& team, TeamPlan* plan)
 }
 
 /// All that members write and look at in short collectives, of few in one process each the mappings of the others'
-/// parts, too: or each of the first kRounds would wait for pages.
+/// parts, too: or some of the first kRounds would wait for pages.
 void NodeArea::make_parts_resident() noexcept {
   constexpr std::uint32_t kAllMax = 8;
   if (!of_world_ || in_time_) return;
   const bool shared = rank_.placement() != Placement::process;
+  const auto make = [this](std::uint32_t local_index, Touch how) {
+    auto* begin = reinterpret_cast<std::byte*>(&part(local_index));
+    make_resident(begin, sizeof(NodeAreaPart));
+    touch_pages(begin, sizeof(NodeAreaPart), how);
+  };
+  make(local_index_, Touch::write);
+  if (shared || local_size_ > kAllMax) return;
   for (std::uint32_t other = 0; other < local_size_; ++other)
-    if (other == local_index_ || (!shared && local_size_ <= kAllMax))
-      make_resident(reinterpret_cast<std::byte*>(&part(other)), sizeof(NodeAreaPart));
+    if (other != local_index_) make(other, Touch::read);
 }
 
 NodeArea::~NodeArea() {

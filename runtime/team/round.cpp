@@ -47,13 +47,10 @@ class HealthInterest final : private LossObserver {
 }  // namespace
 
 Task<> Round::open() {
-  // For more than this round needs, so that a member that is always ahead, such as the root of broadcasts, seldom
-  // waits.
-  const std::uint64_t wanted = number_ - NodeAreaPart::kRounds / 2;
   for (std::uint32_t local_index = 0; local_index < local_size();) {
-    if (is_open()) co_return;
+    if (is_known_open()) co_return;
     node_area_.team_.check_whole("collective");
-    co_await FlagWait(node_area_.rank_.core().flag_waits(), node_area_.part(local_index).retired, wanted,
+    co_await FlagWait(node_area_.rank_.core().flag_waits(), node_area_.part(local_index).retired, comfortable_floor(),
                       node_area_.own_bit(), node_area_.team_.observers(),
                       static_cast<int>(node_area_.rank_at(local_index)));
     if (++local_index == local_size()) node_area_.floor(true);

@@ -91,7 +91,7 @@ class [[nodiscard]] Round : public RoundDecisions {
 
   /// `if (!round.is_open()) co_await round.open();` first of all: waits until no local member is more than kRounds
   /// behind.
-  bool is_open() noexcept { return number_ <= node_area_.floor(false) + NodeAreaPart::kRounds; }
+  bool is_open() noexcept { return is_known_open() || node_area_.floor(true) >= comfortable_floor(); }
   Task<> open();
 
   // --- this member's word ---
@@ -272,6 +272,9 @@ class [[nodiscard]] Round : public RoundDecisions {
   Task<> withdraw();
 
  private:
+  bool is_known_open() noexcept { return number_ <= node_area_.floor(false) + NodeAreaPart::kRounds; }
+  /// Higher than this round needs, so that a member that is always ahead, such as the root of broadcasts, seldom waits.
+  std::uint64_t comfortable_floor() const noexcept { return number_ - NodeAreaPart::kRounds / 2; }
   Contribution& contribution_of(std::uint32_t local_index) noexcept {
     return node_area_.part(local_index).contributions.of(number_);
   }
