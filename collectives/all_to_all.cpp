@@ -32,7 +32,7 @@ Task<> exchange_on_node(LocalCollective& local, Team& team, std::span<const std:
   const TeamNodes& nodes = team.nodes();
   if (ExchangedPieces::suits(team, blocks.bytes(0), 1)) {
     const std::uint32_t second = 1 - team.index();
-    co_await within::exchange_bytes(team, local, blocks.of(source, second), blocks.of(target, second).data());
+    co_await within::exchange_bytes(team, local, blocks.of(source, second), blocks.of(target, second));
     co_return copy_bytes(blocks.of(source, team.index()), blocks.of(target, team.index()));
   }
   const bool small = source.size() <= (within::can_expose(team) ? kCopiedBytesMax : local.given_bytes_max());

@@ -7,6 +7,7 @@
 #include "collectives/choice/lanes.hpp"
 #include "collectives/data/arguments.hpp"
 #include "collectives/exchanges.hpp"
+#include "collectives/node/exchanged_pieces.hpp"
 #include "collectives/node/short_collective.hpp"
 #include "collectives/parts/local_parts.hpp"
 #include "runtime/core/combinators.hpp"
@@ -104,10 +105,23 @@ Task<> exchange_by_messages(LocalCollective& local, const LocalParts& way, const
   }
 }
 
+/// Whether two members exchange their parts piece by piece: where memory is reached they go straight from layout to
+/// layout.
+bool suits_pieces(Team& team, const SourceBlocks& sources, const TargetBlocks& targets) {
+  if (team.size() != 2 || within::reaches(team)) return false;
+  const std::uint32_t other = 1 - team.index();
+  return ExchangedPieces::suits(team, std::min(sources.bytes_of(other), targets.bytes_of(other)), 1);
+}
+
 /// Of a member whose own parts are long.
 Task<> exchange_long(LocalCollective& local, Team& team, std::uint64_t sequence, const SourceBlocks& sources,
                      const TargetBlocks& targets) {
   constexpr std::uint32_t kPairs = 4;  // at work at a time: the next one's request is under way while data comes
+  if (suits_pieces(team, sources, targets)) {
+    const std::uint32_t other = 1 - team.index();
+    co_await within::exchange_bytes(team, local, sources.of(other), targets.of(other));
+    co_return copy_own_part(sources, team.index(), targets.of(team.index()));
+  }
   LocalParts way(team, local, sequence);
   const bool is_awaited = is_awaiting(way.say(sources));
   copy_own_part(sources, team.index(), targets.of(team.index()));

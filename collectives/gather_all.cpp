@@ -45,7 +45,7 @@ Task<> gather_on_node(LocalCollective& local, Team& team, std::span<const std::b
   // Where memory is reached, members whose blocks are placed anyhow may go straight from layout to layout.
   const bool are_equal = blocks.alike() || (!within::reaches(team) && blocks.bytes(0) == blocks.bytes(team.size() - 1));
   if (are_equal && ExchangedPieces::suits(team, mine.size(), 1)) {
-    co_await within::exchange_bytes(team, local, mine, blocks.of(all, 1 - team.index()).data());
+    co_await within::exchange_bytes(team, local, mine, blocks.of(all, 1 - team.index()));
     co_return put_in_place(mine, blocks.of(all, team.index()));
   }
   const bool small = is_part_given(local, team, largest_of(blocks));

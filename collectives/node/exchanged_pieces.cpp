@@ -19,11 +19,11 @@ std::size_t ExchangedPieces::piece_bytes(Team& team, std::size_t element_bytes) 
   return bytes < kPieceBytesMin ? 0 : bytes / element_bytes * element_bytes;
 }
 
-bool ExchangedPieces::suits(Team& team, std::size_t given_bytes, std::size_t element_bytes) noexcept {
+bool ExchangedPieces::suits(Team& team, std::size_t bytes, std::size_t element_bytes) noexcept {
   constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << (NodeAreaPart::kStepBits - 2);
-  const std::size_t bytes = piece_bytes(team, element_bytes);
+  const std::size_t piece = piece_bytes(team, element_bytes);
   // What fits into a room goes in one.
-  return bytes > 0 && given_bytes > within::handed_bytes_max(team) && given_bytes / bytes < kPiecesMax;
+  return piece > 0 && bytes > within::handed_bytes_max(team) && bytes / piece < kPiecesMax;
 }
 
 Task<> ExchangedPieces::begin() {
@@ -38,32 +38,36 @@ Task<> ExchangedPieces::begin() {
   }
   give(0);
   round.expose_results(rooms_[1]);
-  round.expose(rooms_[0], given_.size(), 1, kMark);
+  round.expose(rooms_[0], given_.bytes(), 1, kMark);
   if (count() == 1) co_return;
   give(1);
   round.publish(2);
 }
 
-Task<std::span<const std::byte>> ExchangedPieces::next() {
+Task<> ExchangedPieces::find_rooms_of_theirs() {
   Round& round = local_.round();
   const std::uint32_t other = 1 - local_.local_index();
+  const Round::ExposedBuffer theirs = round.is_exposed(other) ? round.exposed(other) : Round::ExposedBuffer{};
+  if (round.is_exposed(other) && theirs.address == nullptr) co_await local_.fail_with(other);
+  if (theirs.mark == kMark || theirs.mark == 0) local_.check_bytes(other, taken_bytes_);
+  if (theirs.mark != kMark)
+    throw Error(
+        Errc::bad_input,
+        fmt::format("rank {} gives its data in another way: has it called the v kind of this collective, or does "
+                    "it await another size than the {} bytes that it gets?",
+                    round.node_area().rank_at(other), given_.bytes()));
+  rooms_[2] = const_cast<std::byte*>(theirs.address);
+  rooms_[3] = const_cast<std::byte*>(round.exposed_results(other));
+}
+
+Task<std::span<const std::byte>> ExchangedPieces::next() {
   if (taken_ > 0 && taken_ + 1 < count()) {
     give(taken_ + 1);
-    round.publish(taken_ + 2);
+    local_.round().publish(taken_ + 2);
   }
-  co_await local_.wait(other, taken_ + 1);
-  if (taken_ == 0) {
-    local_.check_bytes(other, given_.size());
-    const Round::ExposedBuffer theirs = round.is_exposed(other) ? round.exposed(other) : Round::ExposedBuffer{};
-    if (round.is_exposed(other) && theirs.address == nullptr) co_await local_.fail_with(other);
-    if (theirs.mark != kMark)
-      throw Error(Errc::bad_input,
-                  fmt::format("rank {} gives its data in another way: has it called the v kind of this collective?",
-                              round.node_area().rank_at(other)));
-    rooms_[2] = const_cast<std::byte*>(theirs.address);
-    rooms_[3] = const_cast<std::byte*>(round.exposed_results(other));
-  }
-  const std::span<const std::byte> theirs(room_of_theirs(taken_), given(taken_).size());
+  co_await local_.wait(1 - local_.local_index(), taken_ + 1);
+  if (taken_ == 0) co_await find_rooms_of_theirs();
+  const std::span<const std::byte> theirs(room_of_theirs(taken_), bytes_of(taken_, taken_bytes_));
   ++taken_;
   co_return theirs;
 }
@@ -77,7 +81,8 @@ namespace within {
 
 Task<> exchange_block(Team& team, LocalCollective& local, ExchangedBlock block) {
   const bool is_second = local.local_index() == 1;
-  ExchangedPieces pieces(local, block.others, ExchangedPieces::piece_bytes(team, block.reduction.element_bytes));
+  const std::size_t piece_bytes = ExchangedPieces::piece_bytes(team, block.reduction.element_bytes);
+  ExchangedPieces pieces(local, block.others, block.others.size(), piece_bytes);
   co_await pieces.begin();
   for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
     const std::span<const std::byte> theirs = co_await pieces.next();
@@ -88,12 +93,12 @@ Task<> exchange_block(Team& team, LocalCollective& local, ExchangedBlock block) 
   pieces.end();
 }
 
-Task<> exchange_bytes(Team& team, LocalCollective& local, std::span<const std::byte> given, std::byte* taken) {
-  ExchangedPieces pieces(local, given, ExchangedPieces::piece_bytes(team, 1));
+Task<> exchange_bytes(Team& team, LocalCollective& local, MessageSource given, MessageTarget taken) {
+  ExchangedPieces pieces(local, given, taken.bytes(), ExchangedPieces::piece_bytes(team, 1));
   co_await pieces.begin();
   for (std::uint64_t piece = 0; piece < pieces.count(); ++piece) {
     const std::span<const std::byte> theirs = co_await pieces.next();
-    std::memcpy(taken + pieces.offset(piece), theirs.data(), theirs.size());
+    if (!theirs.empty()) write_part(taken, pieces.offset(piece), theirs);
   }
   pieces.end();
 }

@@ -6,6 +6,7 @@
 
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
+#include "collectives/node/exchanged_pieces.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
@@ -76,6 +77,7 @@ PartsWay LocalParts::way_of(Round& round, std::uint32_t owner) noexcept {
   const std::uint32_t mark = round.exposed(owner).mark;
   if (mark == kByMessageMark) return PartsWay::by_message;
   if (mark == kByKernelMark) return PartsWay::by_kernel;
+  if (mark == ExchangedPieces::kMark) return PartsWay::in_pieces;
   return mark == kInPlaceMark ? PartsWay::in_place : PartsWay::given;
 }
 
@@ -104,6 +106,8 @@ Task<> LocalParts::take(std::uint32_t owner, MessageTarget target, Copying how) 
     case PartsWay::by_message:
       co_await receive(owner, target);
       break;
+    case PartsWay::in_pieces:
+      throw_sizes_differ(target.bytes(), local_.round().bytes_of(owner), local_.round().node_area().rank_at(owner));
   }
 }
 

@@ -19,6 +19,7 @@ enum class PartsWay : std::uint8_t {
   in_place,    ///< The address of its SourceBlocks: it waits until all others stand at step 2.
   by_kernel,   ///< The same, but where each part lies, in its arena: others can copy it, but reach nothing else.
   by_message,  ///< Nothing but that: where it can't expose its memory, or parts are scattered.
+  in_pieces,   ///< Two members exchange them (ExchangedPieces), which both know, unless their sizes differ.
 };
 
 /// Whether an owner that has said so waits until all others stand at step 2.

@@ -30,7 +30,7 @@ std::vector<std::size_t> sizes_for(Team& team) {
 /// Some of the blocks are scattered at one member, and lie in a row at the other.
 Task<> scattered_of_two(Team& team) {
   std::uint64_t seed = 1000;
-  for (const std::uint64_t bytes : {4'096U, 9'000U, 40'000U, 70'000U, 300'000U}) {
+  for (const std::uint64_t bytes : {4'096U, 9'000U, 40'000U, 70'000U, 300'000U, 900'000U}) {
     for (const bool differ : {false, true}) {
       seed += 1;
       co_await test::attempt(team, {seed, bytes, differ});
