@@ -19,6 +19,7 @@
 
 #include "runtime/core/doorbell.hpp"
 #include "runtime/core/scheduler.hpp"
+#include "runtime/job/copy_claims.hpp"
 #include "runtime/job/directory.hpp"
 #include "runtime/job/exposed_memory.hpp"
 
@@ -154,6 +155,8 @@ struct alignas(4096) RankBlock {
   std::atomic<std::uint64_t> accessed_by_device{0};
   /// Of messages that the rank has offered to others, who have not taken them yet.
   std::atomic<std::uint64_t> offered_bytes{0};
+  /// Of messages that the rank receives, while their senders help: as many as windows of nonblocking receives have.
+  std::array<CopyClaims, 64> copies;
   alignas(64) ExposedTable exposed;
   std::array<char, 5120> crash_text;
   WaitsAnswer waits;
@@ -162,7 +165,7 @@ struct alignas(4096) RankBlock {
 struct JobHeader {
   static constexpr std::uint64_t kMagic = 0x436f7261636c6531;  // "Coracle1"
   /// Raised with every change of layout: launcher and program must have been built from the same version.
-  static constexpr std::uint32_t kVersion = 22;
+  static constexpr std::uint32_t kVersion = 23;
 
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;

@@ -203,6 +203,9 @@ void RendezvousSends::on_taken(const Message& message) {
 
 void RendezvousSends::on_help(const Message& message) {
   if (find(message.argument(0), message.source()) == nullptr) return;
+  if (message.argument_count() > 2)
+    return rank_.service().spawn(
+        help_process(message.argument(0), message.source(), message.argument(1), message.argument(2)));
   const auto* target = reinterpret_cast<const MessageTarget*>(message.argument(1));
   rank_.service().spawn(help(message.argument(0), target));
 }
@@ -216,6 +219,17 @@ Task<> RendezvousSends::help(std::uint64_t serial, const MessageTarget* target) 
     if (found == offered_.end()) co_return;
     for (int chunk = 0; chunk < kChunksAtOnce; ++chunk)
       if (!found->second->shared.copy_last(*target)) co_return;
+  }
+}
+
+Task<> RendezvousSends::help_process(std::uint64_t serial, std::uint32_t peer, std::uint64_t target,
+                                     std::uint64_t key) {
+  for (;;) {
+    co_await yield();  // as above
+    const PendingSend* const offered = find(serial, peer);
+    if (offered == nullptr) co_return;
+    RankBlock& receiver = rank_.core().region().block(peer);
+    if (!help_copy(receiver, key, offered->shared.source().span(), target)) co_return;
   }
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/job/job.hpp"
 #include "runtime/messages/bounce_buffers.hpp"
 #include "runtime/messages/direct_copies.hpp"
+#include "runtime/messages/helped_copies.hpp"
 #include "runtime/messages/message_memory.hpp"
 #include "runtime/messages/message_rooms.hpp"
 #include "runtime/messages/pending.hpp"
@@ -130,6 +131,7 @@ class RendezvousSends {
   Task<> ask_back(std::uint32_t peer, std::uint64_t serial);
   PendingSend* find(std::uint64_t serial, std::uint32_t peer) noexcept;
   Task<> help(std::uint64_t serial, const MessageTarget* target);
+  Task<> help_process(std::uint64_t serial, std::uint32_t peer, std::uint64_t target, std::uint64_t key);
   Task<> send_pieces(std::uint64_t serial, std::uint32_t peer, std::uint64_t arriving);
   Task<> supply(std::uint64_t serial, std::uint32_t peer);
 
@@ -194,6 +196,7 @@ class Rendezvous {
   /// `source` is reached by loads.
   Task<> copy_alone(MessageSource source, const MessageTarget& target);
   Task<> copy_together(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
+  Task<> copy_with_process(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Task<Layout> ask_layout(ReadyToSend offer, std::uint32_t peer);
   Task<> copy_by_kernel(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
   Task<> get_whole(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target);
@@ -207,6 +210,7 @@ class Rendezvous {
   RendezvousScheme scheme_;
   SchemeTuner tuner_;
   MessageRooms& rooms_;
+  HelpedCopies helped_copies_;
   bool kernel_refuses_ = false;  // to read the memory of other processes
   std::uint64_t arrivals_ = 0;
   std::unordered_map<std::uint64_t, Arriving*> arriving_;

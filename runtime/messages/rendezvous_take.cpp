@@ -6,6 +6,7 @@
 #include "runtime/core/error.hpp"
 #include "runtime/core/other_memory.hpp"
 #include "runtime/messages/direct_copies.hpp"
+#include "runtime/messages/helped_copies.hpp"
 #include "runtime/messages/rendezvous.hpp"
 #include "runtime/rank/rank.hpp"
 
@@ -28,7 +29,11 @@ double copy_ns(std::uint64_t bytes, std::uint64_t blocks) noexcept {
 }  // namespace
 
 Rendezvous::Rendezvous(Rank& rank, const RendezvousHandlers& handlers, MessageRooms& rooms)
-    : rank_(rank), handlers_(handlers), scheme_(rank.core().region().shape().messages.scheme), rooms_(rooms) {}
+    : rank_(rank),
+      handlers_(handlers),
+      scheme_(rank.core().region().shape().messages.scheme),
+      rooms_(rooms),
+      helped_copies_(rank.core().region().block(rank.id())) {}
 
 Rendezvous::~Rendezvous() {
   CORACLE_ASSERT(arriving_.empty(), "a rank ended while {} messages come", arriving_.size());
@@ -162,15 +167,18 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
   // Measured: whether two copies at once are quicker than the kernel's one depends on the machine, from half of its
   // time to twice, and on who else copies: where messages go to and fro each side has its hands full. There trials
   // would cost a sixth, since each message is timed with all that are under way. A sender that computes meanwhile does
-  // not help.
+  // not help. With the kernel's copy it does where it finds time, and nobody waits for it; but what the one writes to
+  // the other's buffer it takes from the other's caches, which shows where both sides receive.
   constexpr std::uint64_t kTriedFromBytes = 512 * 1024;
   constexpr std::uint64_t kAlwaysTriedFromBytes = 8 * 1024 * 1024;
   const bool sends_nothing =  // relaxed: only this rank writes it
       rank_.core().region().block(rank_.id()).offered_bytes.load(std::memory_order_relaxed) == 0;
   const bool both_are_free = sends_nothing && offer.is_attended && rank_.loop().spins();
   const std::uint64_t tried_from = both_are_free ? kTriedFromBytes : kAlwaysTriedFromBytes;
-  if (is_plain && offer.bytes < tried_from) return {{RendezvousScheme::get}, 1, 0};
-  const RendezvousScheme by_kernel = is_plain ? RendezvousScheme::get : RendezvousScheme::cma;
+  const bool is_helped = rank_.loop().spins() && sends_nothing && offer.bytes >= HelpedChunks::kBytesMin;
+  const RendezvousScheme plain = is_helped ? RendezvousScheme::cooperative : RendezvousScheme::get;
+  if (is_plain && offer.bytes < tried_from) return {{plain}, 1, 0};
+  const RendezvousScheme by_kernel = is_plain ? plain : RendezvousScheme::cma;
   return {{by_kernel, RendezvousScheme::shm}, 2, 0};
 }
 
@@ -179,7 +187,7 @@ Task<> Rendezvous::fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32
     case RendezvousScheme::one_sided:
       return copy_alone(offer.shared->source(), target);
     case RendezvousScheme::cooperative:
-      return copy_together(offer, peer, target);
+      return offer.shared != nullptr ? copy_together(offer, peer, target) : copy_with_process(offer, peer, target);
     case RendezvousScheme::cma:
       return copy_by_kernel(offer, peer, target);
     case RendezvousScheme::get:
@@ -242,6 +250,33 @@ Task<> Rendezvous::copy_together(ReadyToSend offer, std::uint32_t peer, const Me
   // Until then the sender writes to the buffer.
   while (!shared.complete() && !rank_.lost(peer)) co_await turn();
   if (!shared.complete()) rank_.core().peers().throw_lost("receive", peer);
+}
+
+Task<> Rendezvous::copy_with_process(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
+  std::optional<HelpedCopies::Copy> copy = helped_copies_.begin(offer.bytes);
+  if (!copy) co_return co_await get_whole(offer, peer, target);
+  const std::span<std::byte> all = target.span().first(offer.bytes);
+  std::exception_ptr failure;
+  try {
+    co_await rank_.request(peer, handlers_.help, {}, offer.serial, reinterpret_cast<std::uint64_t>(all.data()),
+                           copy->key());
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  // relaxed: the peer's first message came after it had stored its pid.
+  const pid_t pid = rank_.core().region().block(peer).pid.load(std::memory_order_relaxed);
+  const HelpedChunks& chunks = copy->chunks();
+  bool failed = failure != nullptr;
+  while (const std::optional<std::uint64_t> chunk = copy->claim()) {
+    if (failed) continue;  // so that the sender finds none
+    const std::uint64_t offset = chunks.offset(*chunk);
+    failed = read_whole_from_other(pid, offer.address + offset, all.subspan(offset, chunks.bytes(*chunk))) != 0;
+  }
+  while (!copy->complete() && !rank_.lost(peer)) co_await turn();  // until then the sender writes to the buffer
+  if (failure) std::rethrow_exception(failure);
+  if (!copy->complete()) rank_.core().peers().throw_lost("receive", peer);
+  // Once more, alone, or to be told what the matter is.
+  if (failed || copy->error() != 0) co_await get_whole(offer, peer, target);
 }
 
 Task<> Rendezvous::copy_by_kernel(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {

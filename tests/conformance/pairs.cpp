@@ -97,7 +97,28 @@ class Stream {
   std::uint64_t received_ = 0;
 };
 
-/// To and fro, so often that a receiver sees that buffers are written to; both at once; in a row one way.
+template <class Operation>
+Task<> ended(Operation operation) {
+  co_await std::move(operation);
+}
+
+Task<> window_of_two(Team& team, std::size_t bytes) {
+  constexpr std::uint64_t kTag = 79;
+  const std::uint64_t messages = bytes == 1'000'001 ? 70 : 10;
+  std::vector<std::vector<std::byte>> buffers(messages, std::vector<std::byte>(bytes));
+  std::vector<Task<>> window;
+  for (std::uint64_t number = 0; number < messages; ++number) {
+    if (team.index() == 1) write_pattern(buffers[number], 1, number);
+    window.push_back(team.index() == 1 ? ended(team.send(buffers[number], 0, kTag))
+                                       : ended(team.recv(buffers[number], 1, kTag)));
+  }
+  co_await when_all(std::move(window));
+  Rank& self = team.rank();
+  for (std::uint64_t number = 0; number < messages; ++number) CHECK_HERE(holds_pattern(buffers[number], 1, number));
+}
+
+/// To and fro, so often that a receiver sees that buffers are written to; both at once; in a row one way; more at once
+/// than a receiver has copied with the sender's help at a time.
 Task<> messages_of_two(Team& team, std::size_t bytes, int repetitions) {
   Stream stream(team, bytes);
   const bool first = team.index() == 0;
@@ -113,6 +134,7 @@ Task<> messages_of_two(Team& team, std::size_t bytes, int repetitions) {
     else
       co_await stream.receive();
   }
+  co_await window_of_two(team, bytes);
 }
 
 /// Of 24 bytes, of which no piece holds a whole number, and an operation in which the order counts: all bits are the
@@ -180,7 +202,7 @@ Task<> pairs(Rank& self) {
   auto two = co_await self.world().split(self.id() / 2, self.id());
   if (two->size() != 2 || !has_rooms(*two)) co_return;
   co_await some_of_two(*two, std::mt19937_64(self.id() / 2 + 2), steps);
-  for (const std::size_t bytes : {8'193U, 16'384U, 65'536U, 262'144U, 262'145U})
+  for (const std::size_t bytes : {8'193U, 16'384U, 65'536U, 262'144U, 262'145U, 1'000'001U, 3'000'001U})
     co_await messages_of_two(*two, bytes, is_brief() ? 6 : 40);
 }
 

@@ -1,0 +1,23 @@
+// The sender's help.
+#include "runtime/messages/helped_copies.hpp"
+
+#include <sys/types.h>
+
+#include "runtime/core/other_memory.hpp"
+
+namespace coracle::internals {
+
+bool help_copy(RankBlock& receiver, std::uint64_t key, std::span<const std::byte> source,
+               std::uint64_t target) noexcept {
+  CopyClaims& claims = receiver.copies[key % receiver.copies.size()];
+  const std::optional<std::uint64_t> chunk = claims.claim_last(static_cast<std::uint32_t>(key >> 32));
+  if (!chunk) return false;
+  const HelpedChunks chunks(source.size());
+  const std::uint64_t offset = chunks.offset(*chunk);
+  // relaxed: its first message came after it had stored its pid.
+  const pid_t pid = receiver.pid.load(std::memory_order_relaxed);
+  claims.note_sent(write_whole_to_other(pid, source.subspan(offset, chunks.bytes(*chunk)), target + offset));
+  return true;
+}
+
+}  // namespace coracle::internals
