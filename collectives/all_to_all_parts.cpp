@@ -110,7 +110,7 @@ Task<> exchange_by_messages(LocalCollective& local, const LocalParts& way, const
 bool suits_pieces(Team& team, const SourceBlocks& sources, const TargetBlocks& targets) {
   if (team.size() != 2 || within::reaches(team)) return false;
   const std::uint32_t other = 1 - team.index();
-  return ExchangedPieces::suits(team, std::min(sources.bytes_of(other), targets.bytes_of(other)), 1);
+  return ExchangedPieces::suits(team, sources.bytes_of(other), targets.bytes_of(other), 1);
 }
 
 /// Of a member whose own parts are long.

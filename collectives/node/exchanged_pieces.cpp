@@ -19,11 +19,12 @@ std::size_t ExchangedPieces::piece_bytes(Team& team, std::size_t element_bytes) 
   return bytes < kPieceBytesMin ? 0 : bytes / element_bytes * element_bytes;
 }
 
-bool ExchangedPieces::suits(Team& team, std::size_t bytes, std::size_t element_bytes) noexcept {
+bool ExchangedPieces::suits(Team& team, std::size_t one, std::size_t other, std::size_t element_bytes) noexcept {
   constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << (NodeAreaPart::kStepBits - 2);
   const std::size_t piece = piece_bytes(team, element_bytes);
-  // What fits into a room goes in one.
-  return piece > 0 && bytes > within::handed_bytes_max(team) && bytes / piece < kPiecesMax;
+  // What fits into a room goes in one, and in small arenas more than that may be given.
+  const std::size_t given_max = std::max(within::handed_bytes_max(team), within::given_bytes_max(team));
+  return piece > 0 && std::min(one, other) > given_max && std::max(one, other) / piece < kPiecesMax;
 }
 
 Task<> ExchangedPieces::begin() {

@@ -30,8 +30,12 @@ class ExchangedPieces {
  public:
   /// Of a piece, in whole elements; 0: members of this team don't exchange pieces, or not of such elements.
   static std::size_t piece_bytes(Team& team, std::size_t element_bytes) noexcept;
-  /// Whether so much goes so, which is what the one that gives less gives: the same at both.
-  static bool suits(Team& team, std::size_t bytes, std::size_t element_bytes) noexcept;
+  /// Whether what they give, so much the one and so much the other, goes so: the same at both. Then neither of them
+  /// would give what it has at once.
+  static bool suits(Team& team, std::size_t one, std::size_t other, std::size_t element_bytes) noexcept;
+  static bool suits(Team& team, std::size_t bytes_of_each, std::size_t element_bytes) noexcept {
+    return suits(team, bytes_of_each, bytes_of_each, element_bytes);
+  }
 
   /// `taken_bytes`: what the other gives.
   ExchangedPieces(LocalCollective& local, MessageSource given, std::size_t taken_bytes,

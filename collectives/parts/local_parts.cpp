@@ -1,12 +1,15 @@
 // How parts are said, taken and sent.
 #include "collectives/parts/local_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "collectives/data/arguments.hpp"
 #include "collectives/data/scratch.hpp"
 #include "collectives/node/exchanged_pieces.hpp"
+#include "runtime/core/error.hpp"
 #include "runtime/rank/rank.hpp"
 
 namespace coracle::internals {
@@ -107,7 +110,11 @@ Task<> LocalParts::take(std::uint32_t owner, MessageTarget target, Copying how) 
       co_await receive(owner, target);
       break;
     case PartsWay::in_pieces:
-      throw_sizes_differ(target.bytes(), local_.round().bytes_of(owner), local_.round().node_area().rank_at(owner));
+      throw Error(
+          Errc::bad_input,
+          fmt::format("rank {} gives {} bytes, where {} are awaited, or awaits another size than it gets: both "
+                      "must name the same sizes",
+                      local_.round().node_area().rank_at(owner), local_.round().bytes_of(owner), target.bytes()));
   }
 }
 

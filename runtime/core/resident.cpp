@@ -31,10 +31,9 @@ void touch_pages(std::byte* begin, std::size_t bytes, Touch how) noexcept {
   for (auto at = reinterpret_cast<std::uintptr_t>(begin); at < end; at = (at / page + 1) * page) {
     // Others may use it already.
     const std::atomic_ref<unsigned char> byte(*reinterpret_cast<unsigned char*>(at));
-    if (how == Touch::write)
-      byte.fetch_or(0, std::memory_order_relaxed);
-    else
-      (void)byte.load(std::memory_order_relaxed);
+    unsigned char now = byte.load(std::memory_order_relaxed);
+    // Writes, whether it finds what it awaits or not. (Compilers leave out an addition of nothing.)
+    if (how == Touch::write) byte.compare_exchange_strong(now, now, std::memory_order_relaxed);
   }
 }
 

@@ -36,7 +36,7 @@ std::optional<Placement> parse_placement(std::string_view word) noexcept;
 enum class RendezvousScheme : std::uint32_t {
   automatic,    ///< The quickest known for such a message (see docs/design.md).
   one_sided,    ///< The receiver copies straight from the sender's memory. Needs a shared address space.
-  cooperative,  ///< Both copy, each a part. Needs a shared address space.
+  cooperative,  ///< Both copy, each a part. Needs a shared address space, or else the kernel, and a row of bytes.
   shm,          ///< Piece by piece through a buffer that both share: two copies, made at the same time.
   cma,          ///< The kernel copies between the processes (process_vm_readv). The last that a job can ask for.
   // Those that only the receiver chooses, by where both sides lie:
@@ -155,7 +155,7 @@ struct alignas(4096) RankBlock {
   std::atomic<std::uint64_t> accessed_by_device{0};
   /// Of messages that the rank has offered to others, who have not taken them yet.
   std::atomic<std::uint64_t> offered_bytes{0};
-  /// Of messages that the rank receives, while their senders help: as many as windows of nonblocking receives have.
+  /// Of messages that the rank receives, while their senders help: while requests for help wait for room, many.
   std::array<CopyClaims, 64> copies;
   alignas(64) ExposedTable exposed;
   std::array<char, 5120> crash_text;

@@ -3,12 +3,22 @@
 
 #include <sys/types.h>
 
+#include <cstdlib>
+#include <cstring>
+
 #include "runtime/core/other_memory.hpp"
 
 namespace coracle::internals {
 
+bool may_be_helped() noexcept {
+  const char* const preloaded = std::getenv("LD_PRELOAD");
+  return preloaded == nullptr || std::strstr(preloaded, "vgpreload") == nullptr;
+}
+
 bool help_copy(RankBlock& receiver, std::uint64_t key, std::span<const std::byte> source,
                std::uint64_t target) noexcept {
+  // Its number may be another process's by now.
+  if (receiver.phase.load(std::memory_order_acquire) == RankPhase::lost) return false;
   CopyClaims& claims = receiver.copies[key % receiver.copies.size()];
   const std::optional<std::uint64_t> chunk = claims.claim_last(static_cast<std::uint32_t>(key >> 32));
   if (!chunk) return false;

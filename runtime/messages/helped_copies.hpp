@@ -62,7 +62,7 @@ class HelpedCopies {
           own_(other.own_) {}
     Copy& operator=(Copy&&) = delete;
 
-    /// For the sender: claims_of() and claim_last() want it.
+    /// For the sender: help_copy() wants it.
     std::uint64_t key() const noexcept { return std::uint64_t{number_} << 32 | place_; }
     /// The receiver's next chunk.
     std::optional<std::uint64_t> claim() noexcept {
@@ -101,8 +101,11 @@ class HelpedCopies {
   std::uint64_t in_use_ = 0;  // a bit for each
 };
 
-/// The sender's: writes one chunk of `source` to the receiver's `target` there. False: none is left, or that copy is
-/// over.
+/// Whether senders may write to this process: valgrind's memcheck sees no bytes that another process has written.
+bool may_be_helped() noexcept;
+
+/// The sender's: writes one chunk of `source` to the receiver's `target` there. False: none is left, that copy is over,
+/// or its receiver lost.
 bool help_copy(RankBlock& receiver, std::uint64_t key, std::span<const std::byte> source,
                std::uint64_t target) noexcept;
 

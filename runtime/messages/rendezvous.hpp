@@ -212,6 +212,7 @@ class Rendezvous {
   MessageRooms& rooms_;
   HelpedCopies helped_copies_;
   bool kernel_refuses_ = false;  // to read the memory of other processes
+  bool may_be_helped_;           // and senders to write to this one's
   std::uint64_t arrivals_ = 0;
   std::unordered_map<std::uint64_t, Arriving*> arriving_;
 };

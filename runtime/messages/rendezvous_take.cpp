@@ -33,7 +33,8 @@ Rendezvous::Rendezvous(Rank& rank, const RendezvousHandlers& handlers, MessageRo
       handlers_(handlers),
       scheme_(rank.core().region().shape().messages.scheme),
       rooms_(rooms),
-      helped_copies_(rank.core().region().block(rank.id())) {}
+      helped_copies_(rank.core().region().block(rank.id())),
+      may_be_helped_(may_be_helped()) {}
 
 Rendezvous::~Rendezvous() {
   CORACLE_ASSERT(arriving_.empty(), "a rank ended while {} messages come", arriving_.size());
@@ -175,11 +176,15 @@ Rendezvous::Choice Rendezvous::choice_between_processes(const ReadyToSend& offer
       rank_.core().region().block(rank_.id()).offered_bytes.load(std::memory_order_relaxed) == 0;
   const bool both_are_free = sends_nothing && offer.is_attended && rank_.loop().spins();
   const std::uint64_t tried_from = both_are_free ? kTriedFromBytes : kAlwaysTriedFromBytes;
-  const bool is_helped = rank_.loop().spins() && sends_nothing && offer.bytes >= HelpedChunks::kBytesMin;
-  const RendezvousScheme plain = is_helped ? RendezvousScheme::cooperative : RendezvousScheme::get;
-  if (is_plain && offer.bytes < tried_from) return {{plain}, 1, 0};
-  const RendezvousScheme by_kernel = is_plain ? plain : RendezvousScheme::cma;
-  return {{by_kernel, RendezvousScheme::shm}, 2, 0};
+  const bool is_helped =
+      may_be_helped_ && rank_.loop().spins() && sends_nothing && offer.bytes >= HelpedChunks::kBytesMin;
+  if (!is_plain) return {{RendezvousScheme::cma, RendezvousScheme::shm}, 2, 0};
+  if (offer.bytes < tried_from) return {{is_helped ? RendezvousScheme::cooperative : RendezvousScheme::get}, 1, 0};
+  constexpr std::size_t kGet = 0;
+  constexpr std::size_t kCooperative = 2;
+  return {{RendezvousScheme::get, RendezvousScheme::shm, RendezvousScheme::cooperative},
+          is_helped ? std::size_t{3} : 2,
+          is_helped ? kCooperative : kGet};
 }
 
 Task<> Rendezvous::fetch(RendezvousScheme scheme, ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
@@ -275,6 +280,7 @@ Task<> Rendezvous::copy_with_process(ReadyToSend offer, std::uint32_t peer, cons
   while (!copy->complete() && !rank_.lost(peer)) co_await turn();  // until then the sender writes to the buffer
   if (failure) std::rethrow_exception(failure);
   if (!copy->complete()) rank_.core().peers().throw_lost("receive", peer);
+  if (is_other_memory_refused(copy->error())) may_be_helped_ = false;
   // Once more, alone, or to be told what the matter is.
   if (failed || copy->error() != 0) co_await get_whole(offer, peer, target);
 }

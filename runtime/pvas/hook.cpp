@@ -178,8 +178,9 @@ long hook_mremap(Control& control, const Registers& registers) noexcept {
   const bool own = in_own_partition(control, from, old_bytes != 0 ? old_end : from + 1);
   if (own && (flags & MREMAP_FIXED) == 0 && new_bytes != 0) {
     const long got = resize_mapping(control, from, old_bytes, new_bytes, flags);
-    // What has grown beyond it, as an array of realloc does. (Had it been, the kernel keeps the advice.)
-    if (!failed(got) && page_up(old_bytes) < kAdvisedBytesMin) {
+    // What has grown beyond it, as an array of realloc does, and whatever else does so: which kind it is nobody knows
+    // here. (Where it was large before, the kernel keeps the advice.)
+    if (!failed(got) && old_bytes != 0 && page_up(old_bytes) < kAdvisedBytesMin) {
       advise_huge(control, static_cast<std::uint64_t>(got), new_bytes);
     }
     return got;

@@ -48,7 +48,6 @@ class HealthInterest final : private LossObserver {
 
 Task<> Round::open() {
   for (std::uint32_t local_index = 0; local_index < local_size();) {
-    if (is_known_open()) co_return;
     node_area_.team_.check_whole("collective");
     co_await FlagWait(node_area_.rank_.core().flag_waits(), node_area_.part(local_index).retired, comfortable_floor(),
                       node_area_.own_bit(), node_area_.team_.observers(),

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "runtime/team/node_area.hpp"
@@ -162,6 +164,38 @@ Task<> odd_elements(Team& team) {
   }
 }
 
+/// Parts of which a small arena may take the shorter one at once.
+Task<> parts_in_small_arenas(Team& team) {
+  Rank& self = team.rank();
+  std::vector<std::unique_ptr<Team>> teams;  // the more there are, the smaller is the next one's arena
+  for (int i = 0; i < 40; ++i) {
+    teams.push_back(co_await team.split(0, team.index()));
+    if (i % 8 != 7) continue;
+    Team& last = *teams.back();
+    const std::uint32_t other = 1 - last.index();
+    for (const auto& [less, more] : {std::pair<std::size_t, std::size_t>{20'000, 300'000},
+                                     {40'000, 50'000},
+                                     {50'000, 100'000},
+                                     {65'536, 65'537},
+                                     {70'000, 400'000},
+                                     {300'000, 1'000'000}}) {
+      for (const bool swapped : {false, true}) {
+        const bool gives_less = (last.index() == 0) != swapped;
+        std::vector<std::byte> given(gives_less ? less : more);
+        std::vector<std::byte> taken(gives_less ? more : less);
+        write_pattern(given, last.index(), less);
+        const Layout byte = Layout::bytes(1);
+        std::vector<ScatteredSource> sources(2, ScatteredSource{given.data(), byte, 0});
+        std::vector<ScatteredTarget> targets(2, ScatteredTarget{taken.data(), byte, 0});
+        sources[other].count = given.size();
+        targets[other].count = taken.size();
+        co_await last.all_to_all_w(sources, targets);
+        CHECK_HERE(holds_pattern(taken, other, less));
+      }
+    }
+  }
+}
+
 /// A root goes on while the other member has not come: it leaves in its arena what has room there.
 Task<> late_member(Team& team) {
   Rank& self = team.rank();
@@ -198,6 +232,7 @@ Task<> pairs(Rank& self) {
     co_await scattered_of_two(self.world());
     co_await late_member(self.world());
     co_await odd_elements(self.world());
+    co_await parts_in_small_arenas(self.world());
   }
   auto two = co_await self.world().split(self.id() / 2, self.id());
   if (two->size() != 2 || !has_rooms(*two)) co_return;
