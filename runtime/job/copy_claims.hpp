@@ -17,11 +17,11 @@ class alignas(64) CopyClaims {
   /// A copy begins, the one before has ended; gives its number.
   std::uint32_t begin(std::uint64_t chunks) noexcept {
     // relaxed, all of them: the message that asks the sender for help comes after.
-    const auto number = static_cast<std::uint32_t>(open_.load(std::memory_order_relaxed) >> 32) + 1;
+    const std::uint32_t next = number() + 1;
     sent_.store(0, std::memory_order_relaxed);
     error_.store(0, std::memory_order_relaxed);
-    open_.store(std::uint64_t{number} << 32 | chunks, std::memory_order_relaxed);
-    return number;
+    open_.store(std::uint64_t{next} << 32 | chunks, std::memory_order_relaxed);
+    return next;
   }
   std::optional<std::uint64_t> claim_first() noexcept {
     return claim([](Open& open) { return open.first++; }, nullptr);
@@ -30,6 +30,11 @@ class alignas(64) CopyClaims {
   std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_acquire); }  // pairs with note_sent()
   /// Of sent(): an errno, or 0.
   int error() const noexcept { return error_.load(std::memory_order_relaxed); }
+
+  /// Of the copy that has begun last.
+  std::uint32_t number() const noexcept {
+    return static_cast<std::uint32_t>(open_.load(std::memory_order_relaxed) >> 32);
+  }
 
   // --- the sender ---
   std::optional<std::uint64_t> claim_last(std::uint32_t number) noexcept {

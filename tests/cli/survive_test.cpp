@@ -253,6 +253,15 @@ TEST_CASE("coracle run --survive: a rank that dies while it comes to a collectiv
   check_survivors_of("arrive");
 }
 
+TEST_CASE(
+    "coracle run --survive: a rank that dies while it helps to copy what it sends leaves its receiver not waiting") {
+  Command command(
+      {"run", "-n", "2", "--place", "process", "--survive", "--timeout", "40s", test_program("dying"), "help"});
+  CHECK(command.wait() == 128 + SIGKILL);
+  CHECK_MESSAGE(contains(command.output(), "rank 0 goes on\n"), command.output(), command.errors());
+  if (!contains(command.errors(), "has taken a chunk")) MESSAGE("ranks had no core each, or no room to help");
+}
+
 TEST_CASE("coracle run --survive: a rank that dies while it combines values leaves none of the others waiting") {
   for (const char* kind : {"reduce", "reduce of two", "reduce_scatter", "scan", "exclusive_scan"})
     check_survivors_of(kind);

@@ -7,6 +7,7 @@
 //     write      between reserving a place in rank 0's ring of messages and filling it
 //     answer     the same in its ring of answers
 //     arrive     between taking its number among those who have come to a collective and saying whose it is
+//     help       as the sender of a long message that has taken a chunk to copy, and hasn't copied it
 //     reduce, reduce of two, reduce_scatter, scan, exclusive_scan
 //                in the middle of combining long data
 #include <signal.h>
@@ -15,9 +16,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <coracle/coracle.hpp>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -123,6 +127,41 @@ Task<> die_arriving(Rank& self) {
   co_await self.world().broadcast(slab.local(), 0, one_after_the_other);
 }
 
+// --- help ---
+
+Task<> send_long(Rank& self, std::span<const std::byte> data) {
+  co_await self.world().send(data, 0);
+}
+
+/// Takes a chunk of whatever rank 0 is copying. False: it copies nothing.
+bool claim_by_hand(Rank& self) {
+  for (CopyClaims& claims : self.core().region().block(0).copies)
+    if (claims.claim_last(claims.number())) return true;
+  return false;
+}
+
+/// Of two ranks. Where they have no core each, nobody helps, and this one dies after a while.
+Task<> die_helping(Rank& self) {
+  std::vector<std::byte> data(std::size_t{64} << 20);
+  if (self.id() != kVictim) {
+    co_await self.world().barrier();
+    co_await self.world().recv(data, kVictim);
+    co_await self.more_lost(0);
+    co_return;
+  }
+  co_await self.world().barrier();
+  ::usleep(100'000);  // until rank 0 receives
+  self.service().spawn(send_long(self, data));
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  bool has_claimed = false;
+  while (!has_claimed && std::chrono::steady_clock::now() < give_up) {
+    has_claimed = claim_by_hand(self);
+    if (!has_claimed) co_await yield();
+  }
+  if (has_claimed) std::fputs("has taken a chunk\n", stderr);
+  ::raise(SIGKILL);
+}
+
 // --- reduce, ... ---
 
 /// In a place of its own, since operations are copied.
@@ -157,6 +196,7 @@ Task<> app(Rank& self) {
     if (where == "ring io") co_await die_ringing_readers(self);
     if (where == "write" || where == "answer") co_await die_writing(self);
     if (where == "arrive") co_await die_arriving(self);
+    if (where == "help") co_await die_helping(self);
     if (where.starts_with("reduce") || where.ends_with("scan")) co_await die_combining(self);
   } catch (const Error& error) {
     if (error.code() != Errc::peer_lost) throw;
