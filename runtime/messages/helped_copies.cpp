@@ -1,7 +1,5 @@
-// The sender's help.
+// What either side copies.
 #include "runtime/messages/helped_copies.hpp"
-
-#include <sys/types.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +11,17 @@ namespace coracle::internals {
 bool may_be_helped() noexcept {
   const char* const preloaded = std::getenv("LD_PRELOAD");
   return preloaded == nullptr || std::strstr(preloaded, "vgpreload") == nullptr;
+}
+
+bool read_own_chunks(HelpedCopies::Copy& copy, pid_t pid, std::uint64_t source, std::span<std::byte> target) noexcept {
+  for (;;) {
+    const std::optional<std::uint64_t> chunk = copy.claim();
+    if (!chunk) return true;
+    const std::uint64_t offset = copy.chunks().offset(*chunk);
+    if (read_whole_from_other(pid, source + offset, target.subspan(offset, copy.chunks().bytes(*chunk))) == 0) continue;
+    copy.withdraw();
+    return false;
+  }
 }
 
 bool help_copy(RankBlock& receiver, std::uint64_t key, std::span<const std::byte> source,

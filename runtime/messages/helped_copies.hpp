@@ -2,6 +2,8 @@
 // the sender writes from the end, chunk by chunk, so that each does what it finds time for, as in SharedCopy.
 #pragma once
 
+#include <sys/types.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -70,6 +72,11 @@ class HelpedCopies {
       if (chunk) ++own_;
       return chunk;
     }
+    /// So that the sender finds none any more.
+    void withdraw() noexcept {
+      while (claim().has_value()) {
+      }
+    }
     const HelpedChunks& chunks() const noexcept { return chunks_; }
     /// Once claim() has found nothing left: whether the sender has ended its part.
     bool complete() const noexcept { return own_ + claims().sent() == chunks_.count(); }
@@ -103,6 +110,10 @@ class HelpedCopies {
 
 /// Whether senders may write to this process: valgrind's memcheck sees no bytes that another process has written.
 bool may_be_helped() noexcept;
+
+/// The receiver's: reads, from `source` in the process `pid`, all chunks that the sender does not take. False: one
+/// could not be read.
+bool read_own_chunks(HelpedCopies::Copy& copy, pid_t pid, std::uint64_t source, std::span<std::byte> target) noexcept;
 
 /// The sender's: writes one chunk of `source` to the receiver's `target` there. False: none is left, that copy is over,
 /// or its receiver lost.

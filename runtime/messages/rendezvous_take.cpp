@@ -270,19 +270,14 @@ Task<> Rendezvous::copy_with_process(ReadyToSend offer, std::uint32_t peer, cons
   }
   // relaxed: the peer's first message came after it had stored its pid.
   const pid_t pid = rank_.core().region().block(peer).pid.load(std::memory_order_relaxed);
-  const HelpedChunks& chunks = copy->chunks();
-  bool failed = failure != nullptr;
-  while (const std::optional<std::uint64_t> chunk = copy->claim()) {
-    if (failed) continue;  // so that the sender finds none
-    const std::uint64_t offset = chunks.offset(*chunk);
-    failed = read_whole_from_other(pid, offer.address + offset, all.subspan(offset, chunks.bytes(*chunk))) != 0;
-  }
+  const bool has_read = failure == nullptr && read_own_chunks(*copy, pid, offer.address, all);
+  if (failure) copy->withdraw();
   while (!copy->complete() && !rank_.lost(peer)) co_await turn();  // until then the sender writes to the buffer
   if (failure) std::rethrow_exception(failure);
   if (!copy->complete()) rank_.core().peers().throw_lost("receive", peer);
   if (is_other_memory_refused(copy->error())) may_be_helped_ = false;
   // Once more, alone, or to be told what the matter is.
-  if (failed || copy->error() != 0) co_await get_whole(offer, peer, target);
+  if (!has_read || copy->error() != 0) co_await get_whole(offer, peer, target);
 }
 
 Task<> Rendezvous::copy_by_kernel(ReadyToSend offer, std::uint32_t peer, const MessageTarget& target) {
