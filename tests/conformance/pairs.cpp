@@ -99,11 +99,13 @@ class Stream {
   std::uint64_t received_ = 0;
 };
 
+/// A send or a receive as a task, so that one list has both.
 template <class Operation>
 Task<> ended(Operation operation) {
   co_await std::move(operation);
 }
 
+/// Many messages at once from one to the other.
 Task<> window_of_two(Team& team, std::size_t bytes) {
   constexpr std::uint64_t kTag = 79;
   const std::uint64_t messages = bytes == 1'000'001 ? 70 : 10;
@@ -119,8 +121,7 @@ Task<> window_of_two(Team& team, std::size_t bytes) {
   for (std::uint64_t number = 0; number < messages; ++number) CHECK_HERE(holds_pattern(buffers[number], 1, number));
 }
 
-/// To and fro, so often that a receiver sees that buffers are written to; both at once; in a row one way; more at once
-/// than a receiver has copied with the sender's help at a time.
+/// To and fro, so often that a receiver sees that buffers are written to; both at once; in a row one way; many at once.
 Task<> messages_of_two(Team& team, std::size_t bytes, int repetitions) {
   Stream stream(team, bytes);
   const bool first = team.index() == 0;
